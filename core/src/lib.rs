@@ -1,0 +1,41 @@
+//! A sans-IO rate-limit engine for HTTP API clients.
+//!
+//! Response heads and clock readings go in, decisions come out: **send**,
+//! **sleep**, **deliver**, **raise**. The engine does no I/O, reads no clock
+//! and starts no thread.
+
+#![forbid(unsafe_code)]
+
+mod backoff;
+mod bucket;
+mod config;
+mod decision;
+mod engine;
+mod error;
+mod event;
+mod head;
+mod limiter;
+mod meter;
+mod refusal;
+mod request;
+mod signals;
+mod stats;
+mod time;
+
+pub use backoff::Backoff;
+pub use bucket::{BucketRegistry, TokenBucket};
+pub use config::{
+    BeyondMax, Config, ConfigError, OnExhausted, OptionSpec, Pace, Unit, options, options_json, options_markdown,
+};
+pub use decision::{Decision, Reason};
+pub use engine::{CallId, Engine};
+pub use error::{Details, Error, PermanentlyRefused, RateLimitExceeded};
+pub use event::{Event, EventKind, Notice};
+pub use head::{FailureKind, Headers, NoHeaders, Response};
+pub use limiter::{Call, Classify, Limiter};
+pub use meter::Meter;
+pub use refusal::{Class, Refusal, Verdict};
+pub use request::Request;
+pub use signals::{Ignored, Reader, Reading, Signals, Wait, WaitSource, parse_retry_after, read_signals};
+pub use stats::{ScopeStats, Stats};
+pub use time::{Instant, Now, Wall};

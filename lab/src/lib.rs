@@ -1,1 +1,8 @@
-//! rampmeter-lab
+//! The laboratory around Rampmeter: rate-limiting servers as plain state
+//! machines, a real HTTP server made of them, and the `rampmeter` command.
+
+#![forbid(unsafe_code)]
+
+pub mod dialects;
+pub mod self_test;
+pub mod servers;

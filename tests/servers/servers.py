@@ -19,9 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 NGINX_FOLDER = HERE.parents[1] / "target" / "nginx"

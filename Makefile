@@ -1,0 +1,142 @@
+# Needs cargo, Python 3.10 or later and Node.js 20 or later; sets up everything
+# else inside this folder. A step whose inputs have not changed is not redone.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+STAMPS := $(TARGET)/stamps
+BIN := $(CURDIR)/.venv/bin
+VECTORS := tests/vectors
+
+# Folders count too: they change when a file comes or goes.
+tree = $(shell find $(1) \( -name node_modules -o -name __pycache__ -o -name tests \) -prune -o \
+	\( -type d -o -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null)
+CORE := Cargo.toml Cargo.lock README.md $(call tree,core tools)
+WHEEL := pyproject.toml $(CORE) $(call tree,bindings-python)
+ADDON := package.json $(CORE) $(call tree,bindings-node/src) bindings-node/Cargo.toml bindings-node/build.rs
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+# ---------------------------------------------------------------- building
+
+.PHONY: build
+build: $(STAMPS)/wheel $(STAMPS)/addon rust-programs ## build the Rust programs, the wheel and the addon
+
+.venv/installed: tests/requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	touch $@
+
+$(STAMPS):
+	mkdir -p $@
+
+$(STAMPS)/wheel: $(WHEEL) .venv/installed | $(STAMPS)
+	rm -rf $(TARGET)/wheels
+	$(BIN)/maturin build --release --locked --interpreter $(BIN)/python --out $(TARGET)/wheels
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(TARGET)/wheels/*.whl
+	touch $@
+
+$(STAMPS)/npm: package.json package-lock.json | $(STAMPS)
+	npm ci
+	touch $@
+
+$(STAMPS)/addon: $(ADDON) $(STAMPS)/npm | $(STAMPS)
+	npm run build
+	touch $@
+
+$(STAMPS)/servers: tests/servers/package.json tests/servers/package-lock.json tests/servers/get-nginx | $(STAMPS)
+	npm ci --prefix tests/servers
+	tests/servers/get-nginx $(TARGET)/nginx
+	touch $@
+
+.PHONY: rust-programs
+rust-programs:
+	cargo build --locked --workspace --bins
+
+.PHONY: lab
+lab:
+	cargo build --locked --release --package rampmeter-lab
+
+# ------------------------------------------------------------------ running
+
+.PHONY: demo
+demo: lab $(STAMPS)/wheel $(STAMPS)/addon ## fleets in three languages, with and without Rampmeter; writes demo.html
+	PATH="$(BIN):$$PATH" $(TARGET)/release/rampmeter demo
+
+# ------------------------------------------------------------------ testing
+
+.PHONY: test
+test: test-rust test-python test-node vectors e2e ## everything that is tested, in all three languages
+
+.PHONY: test-rust
+test-rust: ## the crates, with their documentation's examples
+	if cargo nextest --version >/dev/null 2>&1; then \
+		cargo nextest run --locked --workspace --all-features; \
+	else \
+		cargo test --locked --workspace --all-features --lib --bins --tests; \
+	fi
+	cargo test --locked --workspace --all-features --doc
+
+.PHONY: test-python
+test-python: $(STAMPS)/wheel ## the Python package
+	$(BIN)/python -m pytest bindings-python/tests
+
+.PHONY: test-node
+test-node: $(STAMPS)/addon ## the npm package
+	npm test
+
+.PHONY: vectors
+vectors: $(STAMPS)/wheel $(STAMPS)/addon rust-programs ## the shared cases, replayed by each language's engine
+	$(TARGET)/debug/rampmeter self-test --vectors $(VECTORS)
+	$(BIN)/python -m rampmeter self-test --vectors $(VECTORS)
+	npx --no-install rampmeter self-test --vectors $(VECTORS)
+
+.PHONY: e2e
+e2e: $(STAMPS)/wheel $(STAMPS)/addon $(STAMPS)/servers rust-programs ## real clients against real rate-limiting servers
+	$(BIN)/python -m pytest tests/e2e
+
+.PHONY: bench
+bench: $(STAMPS)/wheel $(STAMPS)/addon ## what a call costs, in all three languages
+	cargo bench --locked --package rampmeter
+	$(BIN)/python bindings-python/benches/transport.py
+	node bindings-node/benches/fetch.mjs
+
+# ------------------------------------------------------------------ linting
+
+.PHONY: lint
+lint: lint-rust lint-python lint-node checks ## formatting, lints, types, documentation, versions, generated files
+
+.PHONY: lint-rust
+lint-rust:
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --all-features --no-deps --quiet
+
+.PHONY: lint-python
+lint-python: $(STAMPS)/wheel
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict --package rampmeter
+	$(BIN)/python -m mypy.stubtest rampmeter
+
+.PHONY: lint-node
+lint-node: $(STAMPS)/npm
+	npm run lint
+
+.PHONY: checks
+checks: .venv/installed
+	$(BIN)/python .ci/checks.py
+
+.PHONY: generate
+generate: .venv/installed ## rewrite the files that are generated from the core
+	$(BIN)/python .ci/checks.py --write
+
+.PHONY: clean
+clean: ## remove everything that was built or installed here
+	rm -rf $(TARGET) .venv node_modules tests/servers/node_modules demo.html

@@ -1,0 +1,5 @@
+//! Prints the options table of README and docs.
+
+fn main() {
+    print!("{}", rampmeter::options_markdown());
+}

@@ -10,6 +10,8 @@ mod backoff;
 mod bucket;
 mod config;
 mod decision;
+#[cfg(any(feature = "blocking", feature = "async", feature = "tokio"))]
+mod drivers;
 mod engine;
 mod error;
 mod event;
@@ -31,6 +33,12 @@ pub use config::{
     BeyondMax, Config, ConfigError, OnExhausted, OptionSpec, Pace, Unit, options, options_json, options_markdown,
 };
 pub use decision::{Decision, Reason};
+#[cfg(feature = "blocking")]
+pub use drivers::blocking;
+#[cfg(feature = "reqwest-middleware")]
+pub use drivers::reqwest_middleware;
+#[cfg(any(feature = "async", feature = "tokio"))]
+pub use drivers::asynchronous;
 pub use engine::{CallId, Engine};
 pub use error::{Details, Error, PermanentlyRefused, RateLimitExceeded};
 pub use event::{Event, EventKind, Notice};
@@ -42,3 +50,9 @@ pub use request::Request;
 pub use signals::{Ignored, Reader, Reading, Signals, Wait, WaitSource, parse_retry_after, read_signals};
 pub use stats::{ScopeStats, Stats};
 pub use time::{Instant, Now, Wall};
+
+/// What all drivers for Rust clients share.
+#[cfg(any(feature = "blocking", feature = "async", feature = "tokio"))]
+pub mod driver {
+    pub use crate::drivers::{Attempt, Failed, Failure, InFlight, ManualClock, Reply, RunError, SystemClock};
+}

@@ -70,6 +70,12 @@ impl Limiter {
         &self.shared.config
     }
 
+    /// True if both are handles on one limiter.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// Begins a call. Nothing is waited for and nothing reserved until it is
     /// polled.
     ///

@@ -4,5 +4,6 @@
 #![forbid(unsafe_code)]
 
 pub mod dialects;
-pub mod self_test;
+pub mod serve;
 pub mod servers;
+pub mod stub;

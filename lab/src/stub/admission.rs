@@ -1,0 +1,147 @@
+//! Who is admitted, and what is remembered of it. No I/O and no clock.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dialects::Dialect;
+use crate::servers::{Nanos, Server, Spec, Verdict};
+
+/// More requests than this are counted but not remembered.
+const MAX_ARRIVALS: usize = 1_000_000;
+
+/// What a stub is made of.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The server model.
+    pub spec: Spec,
+    /// How it speaks.
+    pub dialect: Dialect,
+}
+
+/// One request as the server saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrival {
+    /// When it came, in nanoseconds from the start or the last reset.
+    pub arrival_ns: Nanos,
+    /// When it was answered; `None` while it is in progress.
+    pub completed_ns: Option<Nanos>,
+    /// Whether it was admitted.
+    pub admitted: bool,
+    /// The client's own label, from `x-fleet` or the query.
+    pub client: Option<String>,
+    /// The quota that counted it: 0 for the first key seen, 1 for the next. A
+    /// key may be a credential and is therefore not shown.
+    pub quota: usize,
+}
+
+/// All requests since the start or the last reset.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Timeline {
+    /// The server model.
+    pub server: String,
+    /// How it speaks.
+    pub dialect: String,
+    /// The clock at this reading.
+    pub elapsed_ns: Nanos,
+    /// The requests, in the order of arrival.
+    pub requests: Vec<Arrival>,
+    /// How many more came than are remembered.
+    pub forgotten: u64,
+}
+
+/// A request between its admission and its answer.
+#[derive(Debug)]
+pub struct Ticket {
+    reset: u64,
+    key: String,
+    entry: Option<usize>,
+    admitted: bool,
+}
+
+/// The state of a stub: one server per quota key, and the timeline.
+pub struct Admission {
+    settings: Settings,
+    start: Nanos,
+    resets: u64,
+    sequence: u64,
+    quotas: HashMap<String, (usize, Box<dyn Server>)>,
+    arrivals: Vec<Arrival>,
+    forgotten: u64,
+}
+
+impl Admission {
+    /// A stub whose windows begin at `now`.
+    #[must_use]
+    pub fn new(settings: Settings, now: Nanos) -> Self {
+        Self {
+            settings,
+            start: now,
+            resets: 0,
+            sequence: 0,
+            quotas: HashMap::new(),
+            arrivals: Vec::new(),
+            forgotten: 0,
+        }
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Judges a request that arrives at `now`. Returns its number, the verdict,
+    /// and what [`complete`](Self::complete) needs.
+    pub fn admit(&mut self, now: Nanos, key: &str, client: Option<String>) -> (u64, Verdict, Ticket) {
+        let at = now - self.start;
+        let count = self.quotas.len();
+        let (quota, server) = self.quotas.entry(key.to_owned()).or_insert_with(|| (count, self.settings.spec.build()));
+        let verdict = server.admit(at);
+        let admitted = verdict.accepted;
+        let entry = (self.arrivals.len() < MAX_ARRIVALS).then_some(self.arrivals.len());
+        if entry.is_some() {
+            self.arrivals.push(Arrival { arrival_ns: at, completed_ns: None, admitted, client, quota: *quota });
+        } else {
+            self.forgotten += 1;
+        }
+        let sequence = self.sequence;
+        self.sequence += 1;
+        (sequence, verdict, Ticket { reset: self.resets, key: key.to_owned(), entry, admitted })
+    }
+
+    /// The request has been answered, or its client has gone.
+    pub fn complete(&mut self, now: Nanos, ticket: &Ticket) {
+        // A request from before a reset holds no slot of the new servers.
+        if ticket.reset != self.resets {
+            return;
+        }
+        let at = now - self.start;
+        if ticket.admitted
+            && let Some((_, server)) = self.quotas.get_mut(&ticket.key)
+        {
+            server.release(at);
+        }
+        if let Some(arrival) = ticket.entry.and_then(|entry| self.arrivals.get_mut(entry)) {
+            arrival.completed_ns = Some(at);
+        }
+    }
+
+    /// Fresh quotas and an empty timeline; windows begin at `now`.
+    pub fn reset(&mut self, now: Nanos) {
+        let resets = self.resets + 1;
+        *self = Self { resets, ..Self::new(self.settings.clone(), now) };
+    }
+
+    /// The record so far.
+    #[must_use]
+    pub fn timeline(&self, now: Nanos) -> Timeline {
+        Timeline {
+            server: self.settings.spec.to_string(),
+            dialect: self.settings.dialect.to_string(),
+            elapsed_ns: now - self.start,
+            requests: self.arrivals.clone(),
+            forgotten: self.forgotten,
+        }
+    }
+}

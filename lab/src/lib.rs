@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod dialects;
+pub mod fleet;
+pub mod self_test;
 pub mod serve;
 pub mod servers;
 pub mod stub;

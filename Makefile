@@ -11,6 +11,8 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 STAMPS := $(TARGET)/stamps
 BIN := $(CURDIR)/.venv/bin
 VECTORS := tests/vectors
+# The bindings are built as a wheel and as an addon, and tested from there.
+CRATES := --locked --workspace --exclude rampmeter-python --exclude rampmeter-node --all-features
 
 # Folders count too: they change when a file comes or goes.
 tree = $(shell find $(1) \( -name node_modules -o -name __pycache__ -o -name tests \) -prune -o \
@@ -57,7 +59,7 @@ $(STAMPS)/servers: tests/servers/package.json tests/servers/package-lock.json te
 
 .PHONY: rust-programs
 rust-programs:
-	cargo build --locked --workspace --bins
+	cargo build $(CRATES) --bins --examples
 
 .PHONY: lab
 lab:
@@ -77,11 +79,11 @@ test: test-rust test-python test-node vectors e2e ## everything that is tested, 
 .PHONY: test-rust
 test-rust: ## the crates, with their documentation's examples
 	if cargo nextest --version >/dev/null 2>&1; then \
-		cargo nextest run --locked --workspace --all-features; \
+		cargo nextest run $(CRATES); \
 	else \
-		cargo test --locked --workspace --all-features --lib --bins --tests; \
+		cargo test $(CRATES) --lib --bins --tests; \
 	fi
-	cargo test --locked --workspace --all-features --doc
+	cargo test $(CRATES) --doc
 
 .PHONY: test-python
 test-python: $(STAMPS)/wheel ## the Python package

@@ -25,9 +25,9 @@ options = json.loads(sys.argv[1])
 class RequestLog:
     """ASGI middleware around everything else: it sees refusals too."""
 
-    def __init__(self, app, path):
+    def __init__(self, app, log):
         self.app = app
-        self.log = open(path, "a", buffering=1)
+        self.log = log
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
@@ -57,6 +57,6 @@ app.add_middleware(SlowAPIMiddleware)
 
 listener = socket.create_server(("127.0.0.1", 0), backlog=512)
 print(listener.getsockname()[1], flush=True)
-uvicorn.Server(
-    uvicorn.Config(RequestLog(app, sys.argv[2]), log_level="warning", timeout_keep_alive=120)
-).run(sockets=[listener])
+with open(sys.argv[2], "a", buffering=1) as log:
+    config = uvicorn.Config(RequestLog(app, log), log_level="warning", timeout_keep_alive=120)
+    uvicorn.Server(config).run(sockets=[listener])

@@ -131,10 +131,7 @@ async def post(url: str, calls: int, bytes: int, one_shot: bool) -> Facts:
         return await outcomes([http.post(f"{url}/items", content=stream() if one_shot else body) for _ in range(calls)])
 
 
-JOBS = {
-    job.__name__: job
-    for job in (fleet, accounts, cancel, too_long, ignore_remaining, two_meters, cached, post)
-}
+JOBS = {job.__name__: job for job in (fleet, accounts, cancel, too_long, ignore_remaining, two_meters, cached, post)}
 
 
 def main() -> None:

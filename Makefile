@@ -69,7 +69,7 @@ lab:
 
 .PHONY: demo
 demo: lab $(STAMPS)/wheel $(STAMPS)/addon ## fleets in three languages, with and without Rampmeter; writes demo.html
-	PATH="$(BIN):$$PATH" $(TARGET)/release/rampmeter demo
+	$(TARGET)/release/rampmeter demo --python $(BIN)/python
 
 # ------------------------------------------------------------------ testing
 

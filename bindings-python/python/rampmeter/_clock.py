@@ -1,0 +1,205 @@
+"""A clock for tests: hours of waiting in milliseconds."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import threading
+from datetime import timedelta
+from itertools import count
+
+from rampmeter._nesting import open_attempts
+from rampmeter._wait import Woken, running_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rampmeter._wait import Event
+
+_TICK = 0.001
+"""Real seconds without any stir, after which threads count as all waiting."""
+_PATIENCE = 1.0
+"""The same while a request is under way that nobody reports to wait."""
+_HOPS = 3
+"""Rounds of an event loop without any stir, to the same end."""
+
+
+class ManualClock:
+    """A clock that stands still until it is moved.
+
+    By default it also moves itself: when everybody who uses it waits, it jumps
+    to the next instant that somebody waits for. So ``limiter.run``, ``arun``
+    and the transports wait for hours within milliseconds, in one thread, in
+    many, or in an event loop. A fake server models its latency with ``sleep``
+    and ``asleep``. With ``auto_advance=False`` only ``advance`` moves it.
+
+        clock = rampmeter.ManualClock()
+        limiter = rampmeter.Limiter(clock=clock)
+
+    ``start`` is the monotonic reading and ``wall`` the wall clock at the start,
+    in seconds; with ``wall=None`` there is no wall clock, and dates are read
+    against the response's own ``Date`` alone.
+    """
+
+    def __init__(self, start: float = 0.0, wall: float | None = None, *, auto_advance: bool = True) -> None:
+        # Reentrant: the garbage collector may run user code on top of us.
+        self._lock = threading.RLock()
+        self._now = _nanos(start)
+        self._auto = auto_advance
+        self._sleepers: list[_Sleeper] = []
+        self._under_way = 0
+        self._stir = 0
+        self._wall_offset: int | None = None
+        self.set_wall(wall)
+
+    def monotonic_ns(self) -> int:
+        """Nanoseconds on the monotonic clock."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds on the monotonic clock."""
+        return self._now / 1e9
+
+    def time_ns(self) -> int | None:
+        """Nanoseconds since the Unix epoch; ``None`` without a wall clock."""
+        return None if self._wall_offset is None else self._now + self._wall_offset
+
+    def set_wall(self, wall: float | None) -> None:
+        """Steps the wall clock to Unix seconds ``wall``, or takes it away."""
+        self._wall_offset = None if wall is None else round(wall * 1e9) - self._now
+
+    def advance(self, seconds: float | timedelta) -> None:
+        """Moves the clock on, and wakes those whose time has come."""
+        span = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+        with self._lock:
+            due = self._move_to(self._now + _nanos(span))
+        for sleeper in due:
+            sleeper.wake()
+
+    def sleep(self, seconds: float) -> None:
+        """Blocks this thread until the clock has moved on by ``seconds``."""
+        end = self._now + _nanos(seconds)
+        while self._now < end:
+            self.park((end - self._now) / 1e9, Woken())
+
+    async def asleep(self, seconds: float) -> None:
+        """Suspends this task until the clock has moved on by ``seconds``."""
+        end = self._now + _nanos(seconds)
+        while self._now < end:
+            await self.apark((end - self._now) / 1e9, running_loop().event())
+
+    def park(self, seconds: float, woken: Woken) -> None:
+        """Waits in this thread until woken, at most ``seconds`` of this clock.
+
+        How a driver sleeps on this clock. It may return early: poll again.
+        """
+        with _Sleeper(self, seconds, woken.set) as sleeper:
+            while self._leads(sleeper):
+                stir, patience = self._stir, _PATIENCE
+                while stir == self._stir and patience > 0:
+                    if woken.wait(_TICK):
+                        return
+                    patience = patience - _TICK if self._under_way > 0 else 0
+                self._jump(stir)
+            woken.wait()
+
+    async def apark(self, seconds: float, event: Event) -> None:
+        """Waits in this task until ``event`` is set, at most ``seconds`` of this
+        clock.
+
+        How a driver sleeps on this clock. It may return early: poll again.
+        """
+        loop = running_loop()
+        with _Sleeper(self, seconds, lambda: loop.soon(event.set)) as sleeper:
+            while self._leads(sleeper):
+                stir, patience = self._stir, _PATIENCE
+                while stir == self._stir and patience > 0:
+                    for _ in range(_HOPS):
+                        await loop.checkpoint()
+                        if event.is_set():
+                            return
+                    if self._under_way > 0:
+                        await loop.park(_TICK, event)
+                        if event.is_set():
+                            return
+                        patience -= _TICK
+                    else:
+                        patience = 0
+                self._jump(stir)
+            await event.wait()
+
+    def _leads(self, sleeper: _Sleeper) -> bool:
+        """True for the one who moves the clock on: whose time comes first."""
+        with self._lock:
+            return self._auto and bool(self._sleepers) and self._sleepers[0] is sleeper
+
+    def _jump(self, stir: int) -> None:
+        """Moves to the first sleeper's time if nothing stirred since."""
+        with self._lock:
+            if stir != self._stir or not self._sleepers:
+                return
+            due = self._move_to(self._sleepers[0].end)
+        for sleeper in due:
+            sleeper.wake()
+
+    def _move_to(self, instant: int) -> list[_Sleeper]:
+        self._stir += 1
+        self._now = max(self._now, instant)
+        due = []
+        while self._sleepers and self._sleepers[0].end <= self._now:
+            due.append(heapq.heappop(self._sleepers))
+        if self._sleepers:
+            # Whose time is now first has to know that it leads.
+            due.append(self._sleepers[0])
+        return due
+
+    def _note_attempts(self, change: int) -> None:
+        with self._lock:
+            self._stir += 1
+            self._under_way += change
+
+
+class _Sleeper:
+    """Someone who waits for an instant of a clock, while it does."""
+
+    __slots__ = ("_attempts", "_clock", "_order", "end", "wake")
+
+    _orders = count()
+
+    def __init__(self, clock: ManualClock, seconds: float, wake: Callable[[], None]) -> None:
+        self._clock = clock
+        self._order = next(self._orders)
+        # Whoever waits inside an attempt keeps no request under way.
+        self._attempts = sum(attempt.limiter.clock is clock for attempt in open_attempts())
+        self.end = clock._now + max(1, math.ceil(seconds * 1e9))
+        self.wake = wake
+
+    def __lt__(self, other: _Sleeper) -> bool:
+        return (self.end, self._order) < (other.end, other._order)
+
+    def __enter__(self) -> _Sleeper:
+        clock = self._clock
+        with clock._lock:
+            clock._note_attempts(-self._attempts)
+            heapq.heappush(clock._sleepers, self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        clock = self._clock
+        with clock._lock:
+            clock._note_attempts(self._attempts)
+            if self not in clock._sleepers:
+                return
+            led = clock._sleepers[0] is self
+            clock._sleepers.remove(self)
+            heapq.heapify(clock._sleepers)
+            heir = clock._sleepers[0] if led and clock._sleepers else None
+        if heir is not None:
+            heir.wake()
+
+
+def _nanos(seconds: float) -> int:
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(f"seconds must be a finite number from 0, not {seconds}")
+    return math.ceil(seconds * 1e9)

@@ -33,12 +33,12 @@ pub use config::{
     BeyondMax, Config, ConfigError, OnExhausted, OptionSpec, Pace, Unit, options, options_json, options_markdown,
 };
 pub use decision::{Decision, Reason};
+#[cfg(any(feature = "async", feature = "tokio"))]
+pub use drivers::asynchronous;
 #[cfg(feature = "blocking")]
 pub use drivers::blocking;
 #[cfg(feature = "reqwest-middleware")]
 pub use drivers::reqwest_middleware;
-#[cfg(any(feature = "async", feature = "tokio"))]
-pub use drivers::asynchronous;
 pub use engine::{CallId, Engine};
 pub use error::{Details, Error, PermanentlyRefused, RateLimitExceeded};
 pub use event::{Event, EventKind, Notice};

@@ -1,0 +1,443 @@
+//! What is known of one meter, and what was spent since.
+//!
+//! `available = remaining − sends after the request whose answer said so −
+//! earlier sends still unanswered`. Believing the answer of the request sent
+//! *last*, not of the one that arrived last, makes answers out of order
+//! harmless.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use super::gate::{Gate, jitter};
+use crate::backoff::Backoff;
+use crate::bucket::TokenBucket;
+use crate::meter::Meter;
+use crate::signals::Reading;
+use crate::time::{Instant, MILLISECOND, SECOND, nanos};
+
+/// Two resets closer than this are one instant.
+const SAME_INSTANT: u64 = 50 * MILLISECOND;
+/// Readings in agreement that make a contradicted meter trusted again.
+const TRUSTED_AFTER: u32 = 20;
+/// Sends remembered for one meter: beyond it the oldest count as unanswered
+/// for good, which only makes the meter more careful.
+const LOG_MAX: usize = 1 << 16;
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    pub(super) name: Option<Box<str>>,
+    /// The route that an unnamed meter is kept for, once it is kept apart.
+    pub(super) route: Option<u16>,
+    limit: Option<f64>,
+    remaining: Option<f64>,
+    reset: Option<Instant>,
+    window: Option<u64>,
+    unit: Option<Box<str>>,
+    policy: Option<Box<str>>,
+    /// Whether `remaining` may be relied upon.
+    trusted: bool,
+    informative: bool,
+    /// The request whose answer said so, when it was read, and for which
+    /// route.
+    seq: u64,
+    read_at: Instant,
+    pub(super) last_route: u16,
+    /// When a spent meter may be asked again: its reset and the jitter.
+    opens_at: Option<Instant>,
+    /// Answers in agreement to wait for, after a contradiction.
+    distrust: u32,
+    /// Sends that the reading does not cover, in order; those that it does
+    /// cover cost nothing and go when they come to the front.
+    log: VecDeque<Entry>,
+    unanswered: usize,
+    spent: f64,
+    offered: f64,
+    /// Readings of zero without a usable reset, in a row.
+    blind: u32,
+    /// The reset of the wait that was logged.
+    pub(super) announced: Option<Instant>,
+    read_once: bool,
+    pub(super) gate: Gate,
+    pub(super) pacer: Option<TokenBucket>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    seq: u64,
+    cost: f64,
+    answered: bool,
+}
+
+/// How a reading relates to what the meter knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Agreement {
+    /// It may be the same counter.
+    Same,
+    /// It cannot be the same counter.
+    Contradiction,
+}
+
+/// Whether a call's cost fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fit {
+    /// Nothing is known of what is left.
+    Unknown,
+    /// It fits.
+    Fits,
+    /// Not until the reset, or until answers come back.
+    Spent { opens_at: Option<Instant>, asked_until: Option<Instant>, awaiting: bool },
+    /// It can never fit.
+    Never,
+}
+
+/// How readings are turned into holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policy {
+    pub(super) backoff: Backoff,
+    /// The cap on a wait, where waits beyond it are clamped.
+    pub(super) clamp: Option<u64>,
+}
+
+impl Ledger {
+    pub(super) fn new(name: Option<Box<str>>, gate: Gate) -> Self {
+        Self {
+            name,
+            route: None,
+            limit: None,
+            remaining: None,
+            reset: None,
+            window: None,
+            unit: None,
+            policy: None,
+            trusted: false,
+            informative: false,
+            seq: 0,
+            read_at: Instant::default(),
+            last_route: 0,
+            opens_at: None,
+            distrust: 0,
+            log: VecDeque::new(),
+            unanswered: 0,
+            spent: 0.0,
+            offered: 0.0,
+            blind: 0,
+            announced: None,
+            read_once: false,
+            gate,
+            pacer: None,
+        }
+    }
+
+    /// Whether the meter counts requests. A meter that does not say counts
+    /// requests.
+    pub(super) fn counts_requests(&self) -> bool {
+        self.unit.as_deref().is_none_or(|unit| unit == "requests")
+    }
+
+    pub(super) fn unit(&self) -> Option<&str> {
+        self.unit.as_deref()
+    }
+
+    pub(super) fn limit(&self) -> Option<f64> {
+        self.limit
+    }
+
+    pub(super) fn window(&self) -> Option<u64> {
+        self.window
+    }
+
+    pub(super) fn reset(&self) -> Option<Instant> {
+        self.reset
+    }
+
+    /// Whether what is left is known at `now`.
+    pub(super) fn is_known(&self) -> bool {
+        self.trusted && self.remaining.is_some() && self.distrust == 0 && !self.informative
+    }
+
+    /// Whether the server ever described it; a refusal may only have named it.
+    pub(super) fn was_read(&self) -> bool {
+        self.read_once
+    }
+
+    /// Whether it said that nothing is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.remaining.is_some_and(|left| left <= 0.0)
+    }
+
+    /// What is left for a call that spends this unit.
+    fn available(&self) -> Option<f64> {
+        self.is_known().then(|| self.remaining.unwrap_or(0.0) - self.spent - self.offered)
+    }
+
+    /// Whether a call that spends `cost` of this meter's unit fits at `now`.
+    /// `cost` is `None` if the call does not say.
+    pub(super) fn fit(&self, cost: Option<f64>) -> Fit {
+        if let (Some(cost), Some(limit)) = (cost, self.limit)
+            && cost > limit
+            && limit >= 1.0
+            && !self.informative
+        {
+            return Fit::Never;
+        }
+        let Some(available) = self.available() else { return Fit::Unknown };
+        let fits = match cost {
+            Some(cost) => available >= cost,
+            None => available > 0.0,
+        };
+        if fits {
+            return Fit::Fits;
+        }
+        Fit::Spent { opens_at: self.opens_at, asked_until: self.reset.or(self.opens_at), awaiting: self.is_awaiting() }
+    }
+
+    fn is_awaiting(&self) -> bool {
+        self.offered > 0.0 || self.unanswered > 0
+    }
+
+    /// Lets what is known run out: after its reset a meter keeps limit and
+    /// window, and what is left is unknown again. If calls were held back by
+    /// it, the next answer is asked for by one request alone.
+    pub(super) fn refresh(&mut self, now: Instant, last: u64) {
+        if self.reset.is_some_and(|reset| now >= reset) && !self.is_blocking() {
+            self.expire(false, last);
+        } else if self.opens_at.is_some_and(|opens_at| now >= opens_at) {
+            let exhausted = self.is_blocking();
+            self.expire(exhausted, last);
+        }
+    }
+
+    /// Whether it holds calls back.
+    fn is_blocking(&self) -> bool {
+        self.available().is_some_and(|available| available < 1.0)
+    }
+
+    fn expire(&mut self, exhausted: bool, last: u64) {
+        if exhausted {
+            self.gate.require_probe(last);
+        }
+        self.trusted = false;
+        if self.reset.is_some() {
+            self.remaining = None;
+        }
+        self.reset = None;
+        self.opens_at = None;
+        self.log.retain(|entry| !entry.answered);
+        self.spent = self.log.iter().map(|entry| entry.cost).sum();
+    }
+
+    /// Answers without a reading for some time: nothing left, no reset, and
+    /// no answer on its way. Only a probe can tell.
+    pub(super) fn starve(&mut self, now: Instant, policy: &Policy) {
+        if self.is_blocking() && self.opens_at.is_none() && !self.is_awaiting() {
+            self.opens_at = Some(self.blind_until(now, policy));
+        }
+    }
+
+    fn blind_until(&mut self, now: Instant, policy: &Policy) -> Instant {
+        let unit = self.gate.draw();
+        let draw = nanos(policy.backoff.delay(self.blind, Duration::ZERO, unit)).max(super::gate::FLOOR);
+        self.blind = self.blind.saturating_add(1);
+        now.after(self.window.map_or(draw, |window| draw.min(window.max(super::gate::FLOOR))))
+    }
+
+    /// Would this reading contradict what the meter knows?
+    pub(super) fn compare(&self, now: Instant, seq: u64, reading: &Reading) -> Agreement {
+        if let (Some(old), Some(new)) = (self.limit, reading.limit)
+            && (old - new).abs() > f64::EPSILON * old.abs().max(1.0)
+        {
+            return Agreement::Contradiction;
+        }
+        let (Some(old), Some(new)) = (self.remaining, reading.remaining) else { return Agreement::Same };
+        let (Some(reset), Some(new_reset)) = (self.reset, reading.reset.map(|reset| now.after(nanos(reset)))) else {
+            return Agreement::Same;
+        };
+        if now >= reset || seq < self.seq || new <= old {
+            return Agreement::Same;
+        }
+        // Requests that overlapped may have been counted in another order
+        // than they were numbered.
+        let overlapping = self.log.len().saturating_sub(1);
+        let apart = reset.since(new_reset).max(new_reset.since(reset));
+        let tolerance = if apart <= SAME_INSTANT {
+            overlapping as f64
+        } else if apart <= SECOND {
+            // A bucket that refills shows rising numbers and a reset that
+            // moves; whole seconds hide the move.
+            let rate = self.limit.unwrap_or(new) / (reset.since(self.read_at).max(SECOND) as f64);
+            overlapping as f64 + 1.0 + 2.0 * rate * now.since(self.read_at) as f64
+        } else {
+            return Agreement::Same;
+        };
+        if new > old + tolerance { Agreement::Contradiction } else { Agreement::Same }
+    }
+
+    /// The same counter cannot have shown both: until it agrees with itself
+    /// for a while, it holds nobody beforehand.
+    pub(super) fn distrust(&mut self) {
+        self.distrust = TRUSTED_AFTER;
+    }
+
+    /// Takes in a reading from the answer to the request `seq`. Answers
+    /// whether anything that users see has changed.
+    pub(super) fn read(
+        &mut self,
+        now: Instant,
+        seq: u64,
+        route: u16,
+        reading: &Reading,
+        usable: bool,
+        policy: &Policy,
+    ) -> bool {
+        if seq < self.seq {
+            return false;
+        }
+        self.read_once = true;
+        let agrees = self.compare(now, seq, reading) == Agreement::Same;
+        if agrees {
+            self.distrust = self.distrust.saturating_sub(1);
+        }
+        let before = (self.limit, self.remaining, self.reset, self.window);
+        self.last_route = route;
+        self.limit = reading.limit.or(self.limit);
+        self.window = reading.window.map(nanos).or(self.window);
+        if reading.unit.is_some() {
+            self.unit.clone_from(&reading.unit);
+        }
+        if reading.policy.is_some() {
+            self.policy.clone_from(&reading.policy);
+        }
+        self.informative = reading.informative;
+        if let Some(reset) = reading.reset {
+            self.reset = Some(now.after(nanos(reset)));
+        }
+        if let Some(remaining) = reading.remaining {
+            if reading.reset.is_none() {
+                self.reset = None;
+            }
+            let old = core::mem::replace(&mut self.seq, seq);
+            self.read_at = now;
+            self.remaining = Some(remaining);
+            self.trusted = usable;
+            self.cover(old, seq);
+            self.opens_at = self.opening(now, remaining, policy);
+        }
+        before != (self.limit, self.remaining, self.reset, self.window)
+    }
+
+    /// When a spent meter may be asked again.
+    fn opening(&mut self, now: Instant, remaining: f64, policy: &Policy) -> Option<Instant> {
+        let opens_at = match self.reset.filter(|reset| *reset > now) {
+            Some(reset) => {
+                let unit = self.gate.draw();
+                self.blind = 0;
+                reset.after(jitter(reset.since(now), unit))
+            }
+            None if remaining > 0.0 => {
+                self.blind = 0;
+                return None;
+            }
+            None => self.blind_until(now, policy),
+        };
+        Some(match policy.clamp {
+            Some(cap) => opens_at.min(now.after(cap)),
+            None => opens_at,
+        })
+    }
+
+    /// The reading moved from the request `old` to `new`: what lies between
+    /// and is answered is covered by it. Each entry is passed once.
+    fn cover(&mut self, old: u64, new: u64) {
+        let from = self.log.partition_point(|entry| entry.seq <= old);
+        let to = self.log.partition_point(|entry| entry.seq <= new);
+        for at in from..to {
+            if self.log[at].answered {
+                self.strike(at);
+            }
+        }
+        self.trim();
+    }
+
+    fn strike(&mut self, at: usize) {
+        self.spent = (self.spent - self.log[at].cost).max(0.0);
+        self.log[at].cost = 0.0;
+    }
+
+    fn trim(&mut self) {
+        while self.log.front().is_some_and(|entry| entry.answered && (entry.seq <= self.seq || !self.trusted)) {
+            if let Some(entry) = self.log.pop_front() {
+                self.spent = (self.spent - entry.cost).max(0.0);
+            }
+        }
+        if self.log.is_empty() {
+            self.spent = 0.0;
+        }
+    }
+
+    pub(super) fn offer(&mut self, cost: f64) {
+        self.offered += cost;
+    }
+
+    pub(super) fn withdraw(&mut self, cost: f64) {
+        self.offered = (self.offered - cost).max(0.0);
+    }
+
+    pub(super) fn sent(&mut self, seq: u64, cost: f64) {
+        if self.log.len() >= LOG_MAX {
+            self.log.pop_front();
+        }
+        self.unanswered += 1;
+        self.log.push_back(Entry { seq, cost, answered: false });
+        self.spent += cost;
+    }
+
+    /// The request `seq` will bring no further news. `spent` is false if it
+    /// never reached the server's counters.
+    pub(super) fn answered(&mut self, seq: u64, spent: bool) {
+        let Ok(at) = self.log.binary_search_by_key(&seq, |entry| entry.seq) else { return };
+        if self.log[at].answered {
+            return;
+        }
+        self.log[at].answered = true;
+        self.unanswered = self.unanswered.saturating_sub(1);
+        if !spent || seq < self.seq {
+            self.strike(at);
+        }
+        self.trim();
+    }
+
+    /// Replaces the cost of the request `seq`, unless the server has counted
+    /// it already.
+    pub(super) fn settle(&mut self, seq: u64, cost: f64) {
+        if let Ok(at) = self.log.binary_search_by_key(&seq, |entry| entry.seq) {
+            self.spent = (self.spent - self.log[at].cost + cost).max(0.0);
+            self.log[at].cost = cost;
+        }
+    }
+
+    /// What users see, at `now`.
+    pub(super) fn view(&self, now: Instant, route: Option<&str>) -> Meter {
+        let over = self.reset.is_some_and(|reset| now >= reset);
+        Meter {
+            name: self.name.as_deref().map(str::to_owned),
+            route: route.map(str::to_owned),
+            limit: self.limit,
+            remaining: if over { None } else { self.remaining },
+            reset: if over { None } else { self.reset },
+            window: self.window.map(Duration::from_nanos),
+            unit: self.unit.as_deref().map(str::to_owned),
+            policy: self.policy.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// In the child of a fork: requests in flight are the parent's, and what
+    /// they spend is spent.
+    pub(super) fn after_fork(&mut self, rng: fastrand::Rng) {
+        for entry in &mut self.log {
+            entry.answered = true;
+        }
+        self.unanswered = 0;
+        self.offered = 0.0;
+        self.gate.after_fork(rng);
+    }
+}

@@ -31,6 +31,7 @@ help: ## show this list
 build: $(STAMPS)/wheel $(STAMPS)/addon rust-programs ## build the Rust programs, the wheel and the addon
 
 .venv/installed: tests/requirements.txt
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or later is needed" if sys.version_info < (3, 10) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
@@ -45,6 +46,7 @@ $(STAMPS)/wheel: $(WHEEL) .venv/installed | $(STAMPS)
 	touch $@
 
 $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)
+	node -e 'if (process.versions.node.split(".")[0] < 20) { console.error("Node.js 20 or later is needed"); process.exit(1) }'
 	npm ci
 	touch $@
 

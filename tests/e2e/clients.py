@@ -33,6 +33,6 @@ def run(language: str, job: str, timeout: float = 60, **arguments: Any) -> dict[
     )
     if done.returncode != 0:
         raise AssertionError(f"the {language} client failed at {job}:\n{done.stdout}{done.stderr}")
-    facts = json.loads(done.stdout)
+    facts: dict[str, Any] = json.loads(done.stdout)
     facts["stderr"] = done.stderr
     return facts

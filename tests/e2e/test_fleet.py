@@ -96,11 +96,12 @@ def faults(row: Row, cell: Cell) -> list[str]:
 @pytest.fixture(scope="module")
 def cells(request: pytest.FixtureRequest) -> dict[tuple[str, str], Cell]:
     """All cells of the table that are asked for, measured a few at a time."""
-    wanted = [
-        (item.callspec.params["row"], item.callspec.params["language"])
-        for item in request.session.items
-        if item.path == request.path and "row" in getattr(item, "callspec", item).params
-    ]
+    wanted = []
+    for item in request.session.items:
+        if isinstance(item, pytest.Function) and item.path == request.path:
+            match item.callspec.params:
+                case {"row": Row() as row, "language": str(language)}:
+                    wanted.append((row, language))
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         measured = pool.map(lambda cell: measure(*cell), wanted)
         return {(row.name, language): cell for (row, language), cell in zip(wanted, measured, strict=True)}

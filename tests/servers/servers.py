@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-NGINX_FOLDER = HERE.parents[1] / "target" / "nginx"
+NGINX_FOLDER = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parents[1] / "target")) / "nginx"
 START_SECONDS = 30.0
 
 
@@ -149,7 +149,8 @@ def _nginx(rules: list[str], rate: int) -> Iterator[Server]:
 def _printing_its_port(command: list[str]) -> Iterator[Server]:
     with _folder() as folder:
         log = folder / "requests.log"
-        with _process([*command, str(log)], stdout=subprocess.PIPE, text=True) as process:
+        with _process([*command, str(log)], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
             readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
             line = process.stdout.readline() if readable else ""
             if not line.strip().isdigit():
@@ -158,8 +159,8 @@ def _printing_its_port(command: list[str]) -> Iterator[Server]:
 
 
 @contextmanager
-def _process(command: list[str], **options: object) -> Iterator[subprocess.Popen]:
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+def _process(command: list[str], stdout: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, text=True)
     try:
         yield process
     finally:
@@ -173,7 +174,7 @@ def _process(command: list[str], **options: object) -> Iterator[subprocess.Popen
             process.stdout.close()
 
 
-def _await_connection(process: subprocess.Popen, port: int) -> None:
+def _await_connection(process: subprocess.Popen[str], port: int) -> None:
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
@@ -188,7 +189,7 @@ def _await_connection(process: subprocess.Popen, port: int) -> None:
 
 def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+        return int(listener.getsockname()[1])
 
 
 @contextmanager

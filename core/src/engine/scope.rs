@@ -516,7 +516,7 @@ impl Scope {
     pub(super) fn accepted(&mut self, desk: &mut Desk<'_>, now: Instant, seq: u64, mask: u64) {
         self.window.accepted(seq, self.in_flight);
         if open(&mut self.gate, now, seq, self.best_rtt) {
-            self.window.judge();
+            self.window.judge(now);
             let (shown, waiting) = (&self.shown, self.queue.len());
             desk.journal.event(|| Event { waiting, ..event(EventKind::Released, now, shown) });
         }

@@ -160,12 +160,13 @@ impl Window {
 
     /// The hold after a bare refusal is over and a probe was accepted: what
     /// became of those in flight at the refusal?
-    pub(super) fn judge(&mut self) {
+    pub(super) fn judge(&mut self, now: Instant) {
         if let Some(suspicion) = self.suspicion.take()
             && suspicion.survivors >= 2
             && suspicion.survivors * 4 >= suspicion.candidates * 3
         {
             self.convinced = true;
+            self.pressed_at = now;
             self.capacity = Some(f64::from(suspicion.survivors));
         }
     }

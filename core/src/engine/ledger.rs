@@ -54,6 +54,8 @@ pub(super) struct Ledger {
     offered: f64,
     /// Readings of zero without a usable reset, in a row.
     blind: u32,
+    /// How many clients share what is left.
+    shared_by: u32,
     /// The reset of the wait that was logged.
     pub(super) announced: Option<Instant>,
     read_once: bool,
@@ -96,6 +98,10 @@ pub(super) struct Policy {
     pub(super) backoff: Backoff,
     /// The cap on a wait, where waits beyond it are clamped.
     pub(super) clamp: Option<u64>,
+    /// Whether a spent meter holds anybody.
+    pub(super) respect: bool,
+    /// How many clients share what is left.
+    pub(super) processes: u32,
 }
 
 impl Ledger {
@@ -121,6 +127,7 @@ impl Ledger {
             spent: 0.0,
             offered: 0.0,
             blind: 0,
+            shared_by: 1,
             announced: None,
             read_once: false,
             gate,
@@ -152,7 +159,9 @@ impl Ledger {
 
     /// Whether what is left is known at `now`.
     pub(super) fn is_known(&self) -> bool {
-        self.trusted && self.remaining.is_some() && self.distrust == 0 && !self.informative
+        // How many are at work at once is no budget that time brings back.
+        let concurrency = self.unit.as_deref() == Some("concurrent-requests");
+        self.trusted && self.remaining.is_some() && self.distrust == 0 && !self.informative && !concurrency
     }
 
     /// Whether the server ever described it; a refusal may only have named it.
@@ -167,7 +176,15 @@ impl Ledger {
 
     /// What is left for a call that spends this unit.
     fn available(&self) -> Option<f64> {
-        self.is_known().then(|| self.remaining.unwrap_or(0.0) - self.spent - self.offered)
+        self.is_known().then(|| {
+            let left = self.remaining.unwrap_or(0.0);
+            let share = if self.shared_by > 1 && left >= 1.0 {
+                (left / f64::from(self.shared_by)).floor().max(1.0)
+            } else {
+                left
+            };
+            share - self.spent - self.offered
+        })
     }
 
     /// Whether a call that spends `cost` of this meter's unit fits at `now`.
@@ -198,11 +215,11 @@ impl Ledger {
     /// Lets what is known run out: after its reset a meter keeps limit and
     /// window, and what is left is unknown again. If calls were held back by
     /// it, the next answer is asked for by one request alone.
-    pub(super) fn refresh(&mut self, now: Instant, last: u64) {
+    pub(super) fn refresh(&mut self, now: Instant, last: u64, policy: &Policy) {
         if self.reset.is_some_and(|reset| now >= reset) && !self.is_blocking() {
             self.expire(false, last);
         } else if self.opens_at.is_some_and(|opens_at| now >= opens_at) {
-            let exhausted = self.is_blocking();
+            let exhausted = self.is_blocking() && policy.respect;
             self.expire(exhausted, last);
         }
     }
@@ -308,6 +325,7 @@ impl Ledger {
             self.policy.clone_from(&reading.policy);
         }
         self.informative = reading.informative;
+        self.shared_by = policy.processes;
         if let Some(reset) = reading.reset {
             self.reset = Some(now.after(nanos(reset)));
         }

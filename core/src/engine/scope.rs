@@ -88,6 +88,8 @@ impl Desk<'_> {
                 crate::BeyondMax::Clamp => self.config.max_retry_after.map(nanos),
                 crate::BeyondMax::Raise => None,
             },
+            respect: self.config.respect_remaining && self.holds(),
+            processes: self.config.processes.unwrap_or(1),
         }
     }
 }
@@ -247,7 +249,7 @@ impl Scope {
         let policy = desk.policy();
         for meter in bits(mask) {
             let ledger = &mut self.meters[meter];
-            ledger.refresh(now, self.seq);
+            ledger.refresh(now, self.seq, &policy);
             ledger.starve(now, &policy);
         }
     }

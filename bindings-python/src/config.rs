@@ -53,6 +53,11 @@ impl Config {
         Self::with(py, self.preset, Some(&given))
     }
 
+    /// True if the option was set by name.
+    fn is_given(&self, py: Python<'_>, option: &str) -> PyResult<bool> {
+        self.given.bind(py).contains(option)
+    }
+
     /// The value of an option: durations in seconds, `None` for no limit.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let span = |span| Ok(seconds(span).into_pyobject(py)?.into_any());
@@ -68,7 +73,7 @@ impl Config {
 
     fn __dir__(&self) -> Vec<&'static str> {
         let options = rampmeter::options().iter().map(|option| option.name).filter(|name| !name.contains('.'));
-        options.chain([CLASSIFY, "web", "background", "replace"]).collect()
+        options.chain([CLASSIFY, "web", "background", "replace", "is_given"]).collect()
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -10,9 +10,6 @@ use crate::clock::Clock;
 use crate::convert::{seconds, span};
 use crate::errors;
 
-/// How many keys a registry remembers unless told otherwise.
-const REGISTRY_CAPACITY: usize = 1024;
-
 /// A local token bucket.
 #[pyclass(frozen, module = "rampmeter")]
 pub struct TokenBucket {
@@ -83,7 +80,7 @@ pub struct BucketRegistry {
 #[pymethods]
 impl BucketRegistry {
     #[new]
-    #[pyo3(signature = (rate, burst=1.0, *, capacity=REGISTRY_CAPACITY, clock=None))]
+    #[pyo3(signature = (rate, burst=1.0, *, capacity=1024, clock=None))]
     fn new(py: Python<'_>, rate: f64, burst: f64, capacity: usize, clock: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let core = rampmeter::BucketRegistry::new(rate, burst, capacity)
             .map_err(|error| errors::raised(py, &Error::Config(error)))?;

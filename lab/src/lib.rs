@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod demo;
 pub mod dialects;
 pub mod fleet;
 pub mod self_test;

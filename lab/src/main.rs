@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use rampmeter_lab::serve;
+use rampmeter_lab::{demo, fleet, serve};
 
 #[derive(Parser)]
 #[command(name = "rampmeter", version, about = "See how clients fare against rate limits", max_term_width = 120)]
@@ -14,12 +14,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Serve(serve::Args),
+    #[command(hide = true)]
+    Fleet(fleet::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args),
         Command::Serve(args) => serve::run(args),
+        Command::Fleet(args) => fleet::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

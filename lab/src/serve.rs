@@ -33,6 +33,7 @@ Dialects:
 
 Every path is limited alike, except:
   /_timeline   every request so far, as JSON, in nanoseconds from the start or the last reset
+  /_counts     how many were admitted and refused
   /_reset      begins anew: fresh quotas, windows that begin now, an empty timeline
   /_stop       ends the server, as SIGTERM and SIGINT do
 A request may carry a label for the timeline in the header `x-fleet` or the query parameter `fleet`.")]

@@ -91,6 +91,14 @@ async fn remembers_every_request_with_its_clients_label() {
 }
 
 #[tokio::test]
+async fn counts_what_it_admits_and_refuses() {
+    let server = Server::start(&["--server", "fixed:limit=2,window=60"]);
+    server.statuses(5).await;
+    let counts: Value = server.get("/_counts").await.json().await.expect("JSON");
+    assert_eq!(counts, serde_json::json!({"admitted": 2, "refused": 3}));
+}
+
+#[tokio::test]
 async fn a_reset_gives_fresh_quotas_and_an_empty_timeline() {
     let server = Server::start(&["--server", "fixed:limit=1,window=60"]);
     assert_eq!(server.statuses(2).await, [200, 429]);

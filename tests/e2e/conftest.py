@@ -33,8 +33,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
     terminalreporter.section("200 concurrent calls")
     for line in lines:
-        cells = [
-            text.ljust(width) if column < 2 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths))
-        ]
-        terminalreporter.write_line("  ".join(cells))
+        left = [text.ljust(width) for text, width in zip(line[:2], widths[:2], strict=True)]
+        right = [text.rjust(width) for text, width in zip(line[2:], widths[2:], strict=True)]
+        terminalreporter.write_line("  ".join(left + right))

@@ -7,7 +7,7 @@ that of a client that knows the server's state at every moment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -75,6 +75,9 @@ class Cell:
     seconds: float
 
 
+Cells = dict[tuple[str, str], "Future[Cell]"]
+
+
 def measure(row: Row, language: str) -> Cell:
     with row.start() as server:
         facts = run(language, "fleet", url=server.url, calls=CALLS)
@@ -94,7 +97,7 @@ def faults(row: Row, cell: Cell) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def cells(request: pytest.FixtureRequest) -> dict[tuple[str, str], Cell]:
+def cells(request: pytest.FixtureRequest) -> Cells:
     """All cells of the table that are asked for, measured a few at a time."""
     wanted = []
     for item in request.session.items:
@@ -103,16 +106,15 @@ def cells(request: pytest.FixtureRequest) -> dict[tuple[str, str], Cell]:
                 case {"row": Row() as row, "language": str(language)}:
                     wanted.append((row, language))
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        measured = pool.map(lambda cell: measure(*cell), wanted)
-        return {(row.name, language): cell for (row, language), cell in zip(wanted, measured, strict=True)}
+        return {(row.name, language): pool.submit(measure, row, language) for row, language in wanted}
 
 
 @pytest.mark.parametrize("language", CLIENTS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_fleet_is_hardly_refused_and_loses_no_time(
-    row: Row, language: str, cells: dict[tuple[str, str], Cell], record_row: Callable[..., None]
+    row: Row, language: str, cells: Cells, record_row: Callable[..., None]
 ) -> None:
-    cell = cells[row.name, language]
+    cell = cells[row.name, language].result()
     if faults(row, cell):
         # Other work on the machine can cost one cell its time: measured once
         # more, alone.

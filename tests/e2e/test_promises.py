@@ -99,7 +99,7 @@ def test_answers_from_a_cache_neither_spend_nor_hold(language: str, cache: str) 
 @every_language
 def test_a_one_shot_body_is_not_replayed_empty(language: str) -> None:
     with servers.express(limit=2, windowMs=2000, headers="retry-after") as server:
-        facts = run(language, "post", url=server.url, calls=4, bytes=BODY, one_shot=True)
+        facts = run(language, "post", url=server.url, calls=4, size=BODY, one_shot=True)
         # A refused body that cannot be sent again leaves its refusal to the
         # caller.
         assert facts["statuses"] == {"200": 2, "429": 2}
@@ -110,7 +110,7 @@ def test_a_one_shot_body_is_not_replayed_empty(language: str) -> None:
 @every_language
 def test_a_body_in_memory_is_replayed_whole(language: str) -> None:
     with servers.express(limit=2, windowMs=2000, headers="retry-after") as server:
-        facts = run(language, "post", url=server.url, calls=4, bytes=BODY, one_shot=False)
+        facts = run(language, "post", url=server.url, calls=4, size=BODY, one_shot=False)
         assert facts["statuses"] == {"200": 4}
         assert {request.body for request in server.requests()} == {BODY}
 

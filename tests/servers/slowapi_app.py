@@ -49,7 +49,8 @@ async def answer(request):
 app = Starlette(routes=[Route("/{path:path}", answer)])
 app.state.limiter = Limiter(
     key_func=lambda request: request.headers.get("authorization", "anonymous"),
-    default_limits=[f"{options['limit']} per {options['window']} seconds"],
+    # Of the application as a whole: the default limits count each path apart.
+    application_limits=[f"{options['limit']} per {options['window']} seconds"],
     headers_enabled=True,
 )
 app.add_exception_handler(RateLimitExceeded, _rate_limit_exceeded_handler)

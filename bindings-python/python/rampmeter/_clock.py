@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Self
+
     from rampmeter._wait import Event
 
 _TICK = 0.001
@@ -154,6 +156,23 @@ class ManualClock:
             due.append(self._sleepers[0])
         return due
 
+    def _add(self, sleeper: _Sleeper, attempts: int) -> None:
+        with self._lock:
+            self._note_attempts(-attempts)
+            heapq.heappush(self._sleepers, sleeper)
+
+    def _remove(self, sleeper: _Sleeper, attempts: int) -> None:
+        with self._lock:
+            self._note_attempts(attempts)
+            if sleeper not in self._sleepers:
+                return
+            led = self._sleepers[0] is sleeper
+            self._sleepers.remove(sleeper)
+            heapq.heapify(self._sleepers)
+            heir = self._sleepers[0] if led and self._sleepers else None
+        if heir is not None:
+            heir.wake()
+
     def _note_attempts(self, change: int) -> None:
         with self._lock:
             self._stir += 1
@@ -178,25 +197,12 @@ class _Sleeper:
     def __lt__(self, other: _Sleeper) -> bool:
         return (self.end, self._order) < (other.end, other._order)
 
-    def __enter__(self) -> _Sleeper:
-        clock = self._clock
-        with clock._lock:
-            clock._note_attempts(-self._attempts)
-            heapq.heappush(clock._sleepers, self)
+    def __enter__(self) -> Self:
+        self._clock._add(self, self._attempts)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        clock = self._clock
-        with clock._lock:
-            clock._note_attempts(self._attempts)
-            if self not in clock._sleepers:
-                return
-            led = clock._sleepers[0] is self
-            clock._sleepers.remove(self)
-            heapq.heapify(clock._sleepers)
-            heir = clock._sleepers[0] if led and clock._sleepers else None
-        if heir is not None:
-            heir.wake()
+        self._clock._remove(self, self._attempts)
 
 
 def _nanos(seconds: float) -> int:

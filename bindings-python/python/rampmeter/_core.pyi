@@ -3,10 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, final
 
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, Unpack, disjoint_base
 
 from rampmeter.types import (
-    Classify,
     Clock,
     DecisionKind,
     Duration,
@@ -20,8 +19,35 @@ from rampmeter.types import (
     When,
 )
 
+__all__ = [
+    "BucketRegistry",
+    "Call",
+    "Config",
+    "Decision",
+    "Event",
+    "Ignored",
+    "Limiter",
+    "Meter",
+    "Reading",
+    "Refusal",
+    "ScopeStats",
+    "Signals",
+    "Stats",
+    "TokenBucket",
+    "__version__",
+    "_reseed_jitter",
+    "decorrelated_jitter",
+    "equal_jitter",
+    "full_jitter",
+    "names",
+    "options_json",
+    "parse_retry_after",
+    "read_signals",
+]
+
 __version__: str
 
+@disjoint_base
 class Limiter:
     """The native half of ``rampmeter.Limiter``."""
 
@@ -229,6 +255,9 @@ class Config:
 
     def replace(self, **options: Unpack[Options]) -> Config:
         """The same with other values for these options."""
+
+    def is_given(self, option: str) -> bool:
+        """True if the option was set by name, rather than by default or preset."""
 
     def __getattr__(self, name: str, /) -> Any:
         """The value of an option: durations in seconds, ``None`` for no limit."""

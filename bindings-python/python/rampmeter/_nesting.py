@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextvars import Token
 
+    from typing_extensions import Self
+
     from rampmeter._core import Limiter
 
 
@@ -26,7 +28,7 @@ class Attempt:
         self.outer = _innermost.get()
         self._token: Token[Attempt | None] | None = None
 
-    def __enter__(self) -> Attempt:
+    def __enter__(self) -> Self:
         self._token = _innermost.set(self)
         _tell_clock(self.limiter, 1)
         return self

@@ -3,6 +3,23 @@
 
 use core::time::Duration;
 
+mod body;
+mod dialects;
+mod fields;
+mod grammar;
+mod meters;
+mod refusal;
+mod retry_after;
+mod structured;
+mod values;
+
+pub use retry_after::parse_retry_after;
+
+use body::Said;
+use fields::Fields;
+use meters::Context;
+use values::Moment;
+
 use crate::config::{Config, ConfigError};
 use crate::head::{Headers, Response};
 use crate::refusal::Refusal;
@@ -142,28 +159,124 @@ impl Reader {
     /// Reads one response.
     #[must_use]
     pub fn read(&self, response: &Response<'_>, now: Option<Wall>) -> Signals {
-        let _ = (response, now, &self.priority);
-        Signals::default()
+        let mut fields = Fields::read(response.headers);
+        let status = response.status;
+        let served = status < 400;
+        let said = match response.body {
+            Some(body) => Said::read(body, &mut fields, served),
+            None => Said::default(),
+        };
+        let fresh = fields.age.is_none_or(|age| age == 0.0);
+        // A cached response's date is that of another moment.
+        let clock = if fresh { fields.date } else { None };
+        let base = clock.or(now.map(Wall::as_unix_seconds));
+
+        let waits = Waits::read(&mut fields, &said, base);
+        let mut meters = meters::readings(&mut fields, Context { status, base, wait: waits.retry_after });
+        if !meters.is_empty() && (!fresh || response.cached) {
+            meters.clear();
+            fields.ignore("age", "counters of a cached response are no reading");
+        }
+        let refusal = refusal::judge(status, &fields, &meters, &said, waits.of_fields(), waits.any(), base);
+        let empty = meters.iter().any(|meter| !meter.informative && meter.remaining == Some(0.0));
+        let wait = match refusal {
+            Some(_) => waits.first(&self.priority, true),
+            // Servers that send the field always send it on successes too: it
+            // stops nobody unless nothing is left.
+            None if served && empty => waits.first(&self.priority, false),
+            None => None,
+        };
+        let pause = said.pause.filter(|_| served && self.priority.contains(&WaitSource::Body));
+        let pause = pause.and_then(|pause| values::until(pause, base).ok()).and_then(retry_after::span);
+        Signals {
+            meters,
+            wait: wait.or(pause.map(|span| Wait { span, source: WaitSource::Body })),
+            refusal,
+            age: fields.age.and_then(retry_after::span),
+            date: fields.date.and_then(values::wall),
+            ignored: fields.ignored,
+        }
     }
 
     /// How many bytes of the body are worth reading; 0 for nearly every
     /// response.
     #[must_use]
     pub fn wants_body(&self, status: u16, headers: &dyn Headers) -> usize {
-        let _ = (status, headers);
-        0
+        body::wanted(status, headers)
     }
 }
 
-/// The wait that a `Retry-After` value asks.
-///
-/// `now` and `date` are the local wall clock and the response's own `Date`;
-/// the latter wins, so that a skewed local clock does no harm. Decimal
-/// seconds, HTTP-dates in all three forms, ISO 8601 and durations such as
-/// `1m30s` are read (RFC 9110 section 10.2.3, and what servers send). `None`
-/// for whatever is no usable wait: empty, negative, signed, not a number.
-#[must_use]
-pub fn parse_retry_after(value: &[u8], now: Option<Wall>, date: Option<Wall>) -> Option<Duration> {
-    let _ = (value, now, date);
-    None
+/// The waits that a response asks, by where they stand, in seconds.
+#[derive(Debug, Default)]
+struct Waits {
+    retry_after_ms: Option<f64>,
+    retry_after: Option<f64>,
+    vendor: Option<f64>,
+    body: Option<f64>,
+}
+
+impl Waits {
+    fn read(fields: &mut Fields, said: &Said, base: Option<f64>) -> Self {
+        let mut waits = Self { retry_after_ms: fields.retry_after_ms.map(|millis| millis / 1e3), ..Self::default() };
+        if let Some(value) = &fields.retry_after {
+            waits.retry_after = retry_after::seconds(value, base);
+            if waits.retry_after.is_none() {
+                fields.ignore("retry-after", values::NOT_A_TIME);
+            }
+        }
+        for (moment, _) in &fields.waits {
+            if let Some(seconds) = wait_until(*moment, base) {
+                waits.vendor = Some(waits.vendor.unwrap_or(0.0).max(seconds));
+            }
+        }
+        let read = |moment: Option<Moment>| moment.and_then(|moment| wait_until(moment, base));
+        waits.body = match (read(said.wait), read(said.prose)) {
+            // One of them is rounded.
+            (Some(wait), Some(prose)) if (wait - prose).abs() <= 1.0 => Some(wait.max(prose)),
+            (wait, prose) => wait.or(prose),
+        };
+        // Azure rounds a wait below its unit to zero, beside a real one.
+        if waits.retry_after_ms == Some(0.0) && waits.retry_after.is_some_and(|wait| wait > 0.0) {
+            waits.retry_after_ms = None;
+        }
+        waits
+    }
+
+    /// Whatever the header fields ask.
+    fn of_fields(&self) -> Option<f64> {
+        self.retry_after_ms.or(self.retry_after).or(self.vendor)
+    }
+
+    fn any(&self) -> Option<f64> {
+        self.of_fields().or(self.body)
+    }
+
+    /// The first in that order; those of the body only where it is believed.
+    fn first(&self, priority: &[WaitSource], body: bool) -> Option<Wait> {
+        let seconds = |source: &WaitSource| match source {
+            WaitSource::RetryAfterMs => self.retry_after_ms,
+            WaitSource::RetryAfter => self.retry_after,
+            WaitSource::Vendor => self.vendor,
+            WaitSource::Body if body => self.body,
+            WaitSource::Body | WaitSource::Reset => None,
+        };
+        let (mut wait, source) = priority.iter().find_map(|source| Some((seconds(source)?, *source)))?;
+        // Whole seconds in the header and the exact ones in the body are one
+        // wait, and rounding must not shorten it.
+        if source == WaitSource::RetryAfter
+            && priority.contains(&WaitSource::Body)
+            && let Some(exact) = self.body.filter(|exact| body && (exact - wait).abs() <= 1.0)
+        {
+            wait = wait.max(exact);
+        }
+        Some(Wait { span: retry_after::span(wait)?, source })
+    }
+}
+
+/// A wait is not dropped for being long: it is raised.
+fn wait_until(moment: Moment, base: Option<f64>) -> Option<f64> {
+    match moment {
+        Moment::In(seconds) | Moment::Bare(seconds) => Some(seconds),
+        Moment::At(_) => values::until(moment, base).ok(),
+    }
 }

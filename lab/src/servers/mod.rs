@@ -21,7 +21,7 @@ pub use anchored::Anchored;
 pub use concurrency::Concurrency;
 pub use fixed::Fixed;
 pub use leaky_queue::LeakyQueue;
-pub use optimum::optimum;
+pub use optimum::{Best, optimum, schedule};
 pub use policies::{Policies, Policy};
 pub use rate::Rate;
 pub use sliding_counter::SlidingCounter;

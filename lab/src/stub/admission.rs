@@ -50,6 +50,15 @@ pub struct Timeline {
     pub forgotten: u64,
 }
 
+/// How many requests came since the start or the last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Those that were admitted.
+    pub admitted: u64,
+    /// Those that were refused.
+    pub refused: u64,
+}
+
 /// A request between its admission and its answer.
 #[derive(Debug)]
 pub struct Ticket {
@@ -64,7 +73,7 @@ pub struct Admission {
     settings: Settings,
     start: Nanos,
     resets: u64,
-    sequence: u64,
+    counts: Counts,
     quotas: HashMap<String, (usize, Box<dyn Server>)>,
     arrivals: Vec<Arrival>,
     forgotten: u64,
@@ -78,7 +87,7 @@ impl Admission {
             settings,
             start: now,
             resets: 0,
-            sequence: 0,
+            counts: Counts::default(),
             quotas: HashMap::new(),
             arrivals: Vec::new(),
             forgotten: 0,
@@ -105,8 +114,8 @@ impl Admission {
         } else {
             self.forgotten += 1;
         }
-        let sequence = self.sequence;
-        self.sequence += 1;
+        let sequence = self.counts.admitted + self.counts.refused;
+        *if admitted { &mut self.counts.admitted } else { &mut self.counts.refused } += 1;
         (sequence, verdict, Ticket { reset: self.resets, key: key.to_owned(), entry, admitted })
     }
 
@@ -131,6 +140,12 @@ impl Admission {
     pub fn reset(&mut self, now: Nanos) {
         let resets = self.resets + 1;
         *self = Self { resets, ..Self::new(self.settings.clone(), now) };
+    }
+
+    /// How many came so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// The record so far.

@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
@@ -61,17 +62,15 @@ impl Stub {
 
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
         Ok(match request.uri().path() {
-            "/_timeline" => {
-                let timeline = self.with(|admission, now| admission.timeline(now));
-                json(serde_json::to_string(&timeline).unwrap_or_default())
-            }
+            "/_timeline" => json(&self.with(|admission, now| admission.timeline(now))),
+            "/_counts" => json(&self.with(|admission, _| admission.counts())),
             "/_reset" => {
                 self.with(|admission, now| admission.reset(now));
-                json(r#"{"reset":true}"#.to_owned())
+                json(&"reset")
             }
             "/_stop" => {
                 self.stop.notify_one();
-                json(r#"{"stopping":true}"#.to_owned())
+                json(&"stopping")
             }
             _ => self.judge(request).await,
         })
@@ -134,8 +133,8 @@ fn response(head: Head) -> Response<Full<Bytes>> {
     response
 }
 
-fn json(body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(body));
+fn json(value: &impl Serialize) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(serde_json::to_vec(value).unwrap_or_default()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

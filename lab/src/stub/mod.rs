@@ -4,5 +4,5 @@
 mod admission;
 mod http;
 
-pub use admission::{Admission, Arrival, Settings, Ticket, Timeline};
+pub use admission::{Admission, Arrival, Counts, Settings, Ticket, Timeline};
 pub use http::{Stub, serve};

@@ -117,9 +117,9 @@ const jobs = {
     };
   },
 
-  post({ url, calls, bytes, one_shot }) {
+  post({ url, calls, size, one_shot }) {
     const limiter = new Limiter();
-    const body = new Uint8Array(bytes).fill(120);
+    const body = new Uint8Array(size).fill(120);
     const init = () =>
       one_shot ? { method: "POST", body: new Blob([body]).stream(), duplex: "half" } : { method: "POST", body };
     return outcomes(Array.from({ length: calls }, () => call(limiter.fetch, `${url}/items`, init())));

@@ -13,6 +13,7 @@ from typing import Any
 import hishel
 import hishel.httpx
 import httpx
+
 import rampmeter
 from rampmeter.httpx import AsyncRateLimitTransport
 
@@ -121,8 +122,8 @@ async def cached(url: str, cache: str, repeats: int) -> Facts:
         }
 
 
-async def post(url: str, calls: int, bytes: int, one_shot: bool) -> Facts:
-    body = b"x" * bytes
+async def post(url: str, calls: int, size: int, one_shot: bool) -> Facts:
+    body = b"x" * size
 
     async def stream() -> AsyncIterator[bytes]:
         yield body

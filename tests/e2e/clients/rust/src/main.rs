@@ -152,10 +152,10 @@ impl Job {
     async fn post(&self) -> Result<Value> {
         let client = client(&limiter(Config::default())?);
         let url = format!("{}/items", self.text("url")?);
-        let (bytes, one_shot) = (self.number("bytes")?, self.0["one_shot"] == true);
+        let (size, one_shot) = (self.number("size")?, self.0["one_shot"] == true);
         let begin = Instant::now();
         let calls = (0..self.number("calls")?).map(|_| {
-            let body = vec![b'x'; bytes];
+            let body = vec![b'x'; size];
             let body = match one_shot {
                 true => reqwest::Body::wrap_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(body)])),
                 false => body.into(),

@@ -253,8 +253,6 @@ impl Gate {
             return false;
         }
         self.end_episode(seq);
-        self.step = 0;
-        self.previous = 0;
         let opened = self.single;
         if opened {
             self.single = false;
@@ -268,6 +266,8 @@ impl Gate {
     pub(super) fn end_episode(&mut self, seq: u64) {
         if seq > self.epoch {
             self.episode = None;
+            self.step = 0;
+            self.previous = 0;
         }
     }
 

@@ -342,11 +342,18 @@ impl Engine {
         Ok(())
     }
 
-    /// The body is read or closed: the slot in flight is free.
+    /// The body is read or closed: the slot in flight is free. The call may
+    /// still be settled; [`cancel`](Self::cancel) or
+    /// [`abandon`](Self::abandon) forgets it.
     pub fn finish(&mut self, now: Now, id: CallId) {
         let now = self.advance(now);
-        if matches!(self.calls.get(id).map(|call| &call.phase), Some(Phase::Delivered { .. })) {
-            self.remove(now, id);
+        let Some(call) = self.calls.get_mut(id) else { return };
+        if let Phase::Delivered { slot, .. } = &mut call.phase
+            && core::mem::replace(slot, false)
+        {
+            let scope = call.scope;
+            self.scopes[scope].free_slot();
+            self.settle_down(now, scope);
         }
     }
 

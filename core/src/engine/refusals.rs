@@ -46,10 +46,10 @@ impl Engine {
         let mut carried = Vec::new();
         if !cached && !signals.meters.is_empty() {
             let explicit = refused.as_ref().and_then(|refusal| wait_of(desk.config, &signals, refusal));
-            let past = explicit.is_some_and(|wait| is_past_cap(desk.config, wait));
             let (seq, route) = if elsewhere.is_some() { (0, 0) } else { (seq, route) };
             let (target, mut desk) = self.at(target);
-            carried = target.take_readings(&mut desk, now, seq, route, &signals, !past);
+            // An explicit wait decides in place of the unnamed meter's reset.
+            carried = target.take_readings(&mut desk, now, seq, route, &signals, explicit.is_none());
         }
         let decision = match refused {
             Some(refusal) if cached => self.refuse_cached(now, id, response.status, &refusal, &signals),

@@ -1,5 +1,6 @@
 //! Header fields as Python clients hold them.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -81,8 +82,11 @@ impl<'py> Fields<'py> {
         {
             return self.take(pair.get_item(0)?, pair.get_item(1)?);
         }
-        let (name, value) = pair.extract()?;
-        self.take(name, value)
+        let mut parts = pair.try_iter()?;
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(name), Some(value), None) => self.take(name?, value?),
+            _ => Err(PyTypeError::new_err("headers must be a mapping, or pairs of name and value")),
+        }
     }
 
     fn take(&mut self, name: Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> PyResult<()> {

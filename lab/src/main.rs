@@ -1,9 +1,10 @@
 //! The `rampmeter` command.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use rampmeter_lab::{demo, fleet, serve};
+use rampmeter_lab::{demo, fleet, self_test, serve};
 
 #[derive(Parser)]
 #[command(name = "rampmeter", version, about = "See how clients fare against rate limits", max_term_width = 120)]
@@ -16,21 +17,29 @@ struct Cli {
 enum Command {
     Demo(demo::Args),
     Serve(serve::Args),
+    /// Replay test vectors, offline, with this engine
+    SelfTest {
+        /// A folder or file of vectors; may be repeated
+        #[arg(long, value_name = "DIR", default_value = "tests/vectors")]
+        vectors: Vec<PathBuf>,
+    },
     #[command(hide = true)]
     Fleet(fleet::Args),
 }
 
 fn main() -> ExitCode {
+    let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
-        Command::Demo(args) => demo::run(&args),
-        Command::Serve(args) => serve::run(args),
-        Command::Fleet(args) => fleet::run(args),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("rampmeter: {error:#}");
-            ExitCode::FAILURE
+        Command::Demo(args) => demo::run(&args).map(done),
+        Command::Serve(args) => serve::run(args).map(done),
+        Command::SelfTest { vectors } => {
+            let holds = self_test::run(&vectors).ok();
+            Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-    }
+        Command::Fleet(args) => fleet::run(args).map(done),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("rampmeter: {error:#}");
+        ExitCode::FAILURE
+    })
 }

@@ -79,6 +79,13 @@ class ManualClock:
         for sleeper in due:
             sleeper.wake()
 
+    def move_to(self, monotonic: float) -> None:
+        """The same, to that reading of the monotonic clock; never back."""
+        with self._lock:
+            due = self._move_to(round(monotonic * 1e9))
+        for sleeper in due:
+            sleeper.wake()
+
     def sleep(self, seconds: float) -> None:
         """Blocks this thread until the clock has moved on by ``seconds``."""
         end = self._now + _nanos(seconds)

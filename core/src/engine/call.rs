@@ -101,6 +101,11 @@ impl CallState {
         self.replayable && self.retry.unwrap_or(self.idempotent || config.retry_non_idempotent)
     }
 
+    /// Whether its driver sleeps on our word.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Waiting | Phase::Offered { .. } | Phase::Lapsed | Phase::Pausing { .. })
+    }
+
     /// The waits for its own refusals so far.
     pub(super) fn slept_until(&self, now: Instant) -> u64 {
         self.slept.saturating_add(self.refused_at.map_or(0, |since| now.since(since)))

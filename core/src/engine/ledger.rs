@@ -193,6 +193,7 @@ impl Ledger {
         if let (Some(cost), Some(limit)) = (cost, self.limit)
             && cost > limit
             && limit >= 1.0
+            && self.distrust == 0
             && !self.informative
         {
             return Fit::Never;

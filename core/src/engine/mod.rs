@@ -168,7 +168,9 @@ impl Engine {
         if self.closed {
             return self.fail(now, id, Error::Closed);
         }
+        self.journal.polling = Some(id);
         let decision = self.place(now, id);
+        self.journal.polling = None;
         if let (Decision::Sleep { .. }, Some(call)) = (&decision, self.calls.get_mut(id)) {
             match (waker, &call.waker) {
                 (Some(new), Some(old)) if old.will_wake(new) => {}
@@ -196,10 +198,7 @@ impl Engine {
         {
             return self.send(now, id, true, reason);
         }
-        self.journal.polling = Some(id);
-        let decision = self.queue_up(now, id, scope);
-        self.journal.polling = None;
-        decision
+        self.queue_up(now, id, scope)
     }
 
     /// Sends the call if it is its turn; else it waits in the queue.
@@ -273,7 +272,10 @@ impl Engine {
         if !self.config.enabled {
             return self.deliver(id, Reason::Disabled);
         }
-        self.judge(now, id, response, signals)
+        self.journal.polling = Some(id);
+        let decision = self.judge(now, id, response, signals);
+        self.journal.polling = None;
+        decision
     }
 
     /// Reports that the last send ended without a response.
@@ -392,11 +394,7 @@ impl Engine {
             return;
         }
         for id in self.calls.ids().collect::<Vec<_>>() {
-            let waits = self.calls.get(id).is_some_and(|call| {
-                matches!(call.phase, Phase::Waiting | Phase::Offered { .. } | Phase::Lapsed | Phase::Pausing { .. })
-                    || matches!(call.phase, Phase::Idle) && call.sends > 0
-            });
-            if waits {
+            if self.calls.get(id).is_some_and(CallState::is_waiting) {
                 let _ = self.fail(now, id, Error::Closed);
             }
         }
@@ -519,6 +517,7 @@ impl Engine {
     fn fail(&mut self, now: Instant, id: CallId, error: Error) -> Decision {
         let Some(call) = self.calls.get(id) else { return raise(GONE) };
         let scope = call.scope;
+        let waits = call.is_waiting();
         let (home, mut desk) = self.at(scope);
         home.leave(&mut desk, now, id);
         home.stats.raised += 1;
@@ -526,6 +525,9 @@ impl Engine {
         if let Some(call) = desk.calls.get_mut(id) {
             call.phase = Phase::Raised(error.clone());
             let waker = call.waker.take();
+            if waits {
+                desk.journal.wake(id, waker);
+            }
             let call = &*call;
             let home = &*home;
             desk.journal.event(|| Event {
@@ -534,9 +536,6 @@ impl Engine {
                 detail: Some(error.to_string()),
                 ..home.call_event(EventKind::Raised, now, call)
             });
-            if let Some(waker) = waker {
-                desk.journal.wake(id, Some(waker));
-            }
         }
         self.settle_down(now, scope);
         Decision::Raise { error }

@@ -84,8 +84,7 @@ impl Engine {
             let mask = mask | home.mask(desk.calls.get(id).map_or(0, |call| call.route));
             home.accepted(&mut desk, now, seq, mask);
         }
-        let transient = status >= 500 && self.config.retry_statuses.contains(&status)
-            || status < 500 && status != 429 && self.config.retry_statuses.contains(&status);
+        let transient = status != 429 && self.config.retry_statuses.contains(&status);
         if !transient {
             return self.deliver(id, Reason::Answered);
         }
@@ -208,19 +207,26 @@ impl Engine {
         if refusal.class == Class::Permanent {
             return self.refuse_for_good(now, id);
         }
-        let past = asked.is_some_and(|wait| is_past_cap(&self.config, wait));
+        let first = refusal.first_wait.map(nanos);
+        let past = asked.or(first).is_some_and(|wait| is_past_cap(&self.config, wait));
         let full = !past && self.lower(now, scope, seq, refusal, asked);
         self.unspend(scope, id);
         let holds = self.desk_holds();
         if holds && !full {
             if past {
-                self.leave_open(now, id, target, seq, held, asked);
+                self.leave_open(now, id, target, seq, held, asked, first);
             } else {
                 self.hold(now, target, seq, held, refusal, asked, status, elsewhere);
             }
         }
         if let Some(decision) = self.end_of_retries(now, id, refusal, asked) {
             return decision;
+        }
+        if past && self.config.beyond_max == BeyondMax::Raise {
+            let cap = self.config.max_retry_after.map(nanos);
+            let overrun =
+                Overrun { limit_value: cap, asked, available_in: asked.or(first), ..Overrun::of("max_retry_after") };
+            return self.refuse_overrun(now, id, overrun);
         }
         let gate = (!full).then_some((target, held));
         let nominal = if full { None } else { Some(self.hold_left(now, target, held, asked)) };
@@ -360,7 +366,7 @@ impl Engine {
             // A wait of ours is never longer than what the user allows.
             let own = matches!(pause, Pause::Unknown { .. }).then_some(cap).flatten();
             if let Some(cap) = clamp.or(own) {
-                gate.clamp(now.after(cap.max(refusal.first_wait.map_or(0, nanos).min(cap))));
+                gate.clamp(now.after(cap));
             }
             if changed {
                 home.revoke(&mut desk, now, |mask| held == 0 || mask & held != 0);
@@ -373,7 +379,17 @@ impl Engine {
 
     /// The server asked for more than the cap: the calls that wait raise with
     /// the same wait, and the next one may try.
-    fn leave_open(&mut self, now: Instant, id: CallId, target: u32, seq: u64, held: u64, asked: Option<u64>) {
+    #[allow(clippy::too_many_arguments)]
+    fn leave_open(
+        &mut self,
+        now: Instant,
+        id: CallId,
+        target: u32,
+        seq: u64,
+        held: u64,
+        asked: Option<u64>,
+        first: Option<u64>,
+    ) {
         let (home, mut desk) = self.at(target);
         let last = home.seq;
         if held == 0 {
@@ -387,7 +403,7 @@ impl Engine {
             limit_name: "max_retry_after",
             limit_value: self.config.max_retry_after.map(nanos),
             asked,
-            available_in: asked,
+            available_in: asked.or(first),
             meter: bits(held).next().map(|meter| meter as u16),
         };
         let waiting: Vec<CallId> = self

@@ -479,6 +479,14 @@ impl Scope {
                 ledger.gate.take_probe(now, id);
             }
         }
+        // Meters that became known since the share was reserved.
+        let late = (self.routes[call.route as usize].mask | self.unnamed.map_or(0, |meter| 1 << meter)) & !call.mask;
+        call.mask |= late;
+        for meter in bits(late) {
+            let ledger = &mut self.meters[meter];
+            let cost = call.cost(ledger.unit()).unwrap_or(0.0);
+            ledger.sent(seq, cost);
+        }
         self.gate.budget.sent(now);
         if !call.nested {
             self.gate.take_probe(now, id);

@@ -146,14 +146,14 @@ impl Engine {
     /// The call's last refusal goes to the caller as an ordinary response.
     pub(super) fn hand_over(&mut self, now: Instant, id: CallId) -> Decision {
         let Some(call) = self.calls.get(id) else { return raise(GONE) };
-        let scope = call.scope;
+        let (scope, waits) = (call.scope, call.is_waiting());
         let (home, mut desk) = self.at(scope);
         home.leave(&mut desk, now, id);
         if let Some(call) = desk.calls.get_mut(id) {
             // It was buffered before the wait: no slot is taken.
             call.phase = Phase::Delivered { reason: Reason::Exceeded, slot: false };
             let waker = call.waker.take();
-            if waker.is_some() {
+            if waits {
                 desk.journal.wake(id, waker);
             }
         }

@@ -267,7 +267,7 @@ fn a_nested_call_waits_for_no_slot() {
 #[test]
 fn a_streamed_response_holds_its_slot_until_it_is_read() {
     let clock = ManualClock::new();
-    let driver = driver(Config::default().first_flight(1), &clock);
+    let driver = driver(Config::default(), &clock);
     let (_, in_flight) = driver.run_streamed(&get(), |_| -> Answer { Ok(answer(200, &[])) }).unwrap();
     assert_eq!(driver.limiter().stats(driver.now()).total.in_flight, 1);
     in_flight.settle(&[("tokens", 12.0)]).unwrap();

@@ -540,7 +540,7 @@ async fn a_wrong_cost_is_a_typed_error_and_nothing_is_sent() {
 
 #[tokio::test]
 async fn routes_are_told_apart_by_path_and_not_by_identifier() {
-    let fields = [("ratelimit", r#""history";r=0;t=600"#), ("ratelimit-policy", r#""history";q=1;w=600"#)];
+    let fields = [("ratelimit", r#""history";r=0;t=60"#), ("ratelimit-policy", r#""history";q=1;w=60"#)];
     let server = Server::start(move |_, parts| match parts.uri.path() {
         "/rest" => answer(200, &[], ""),
         _ => answer(200, &fields, ""),

@@ -39,7 +39,8 @@ impl Clock for ManualClock {
     }
 
     fn wait(&self, wait: Duration, signal: &Arc<Signal>) {
-        if self.nap(wait).register(&Waker::from(Arc::clone(signal))) {
+        let mut nap = self.nap(wait);
+        if nap.register(&Waker::from(Arc::clone(signal))) {
             signal.wait();
         }
     }

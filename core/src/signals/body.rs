@@ -128,6 +128,9 @@ impl Said {
                 let data = body
                     .split(|byte| *byte == b'\n')
                     .find_map(|line| line.strip_prefix(b"data:").map(<[u8]>::trim_ascii));
+                // An event that is named an error is one, whatever the status.
+                let served =
+                    served && !body.strip_prefix(b"event:").unwrap_or_default().trim_ascii().starts_with(b"error");
                 said.json(data.unwrap_or_default(), fields, served);
             }
             Some(_) if !served && body.len() <= LONGEST_PROSE => {
@@ -196,6 +199,9 @@ impl Said {
             self.windowed = true;
         }
         if served {
+            if self.windowed {
+                self.waits(root);
+            }
             return;
         }
         // Only of a refusal: there a success would say what it returns.

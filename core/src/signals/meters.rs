@@ -110,7 +110,7 @@ fn from_group(
         limit = Some(1.0);
         remaining = Some((1.0 - share).max(0.0));
     }
-    if group.rejected {
+    if group.rejected && (limit.is_some() || remaining.is_some() || group.reset_header.is_some()) {
         remaining = Some(0.0);
     }
     // No quota is set up: all zeros, or zero of nothing, on a served response.

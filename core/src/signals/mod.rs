@@ -69,7 +69,8 @@ pub struct Reading {
 /// An explicit wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// How long, from the moment of reception. Zero is possible: due now.
+    /// How long, from the moment that the response was made: that of
+    /// reception, unless it has an `age`. Zero is possible: due now.
     pub span: Duration,
     /// Where it stood.
     pub source: WaitSource,
@@ -171,23 +172,33 @@ impl Reader {
         let clock = if fresh { fields.date } else { None };
         let base = clock.or(now.map(Wall::as_unix_seconds));
 
-        let waits = Waits::read(&mut fields, &said, base);
+        // Waits count from when the response was made, resets from reception.
+        let made = base.map(|base| base - fields.age.unwrap_or(0.0));
+        let waits = Waits::read(&mut fields, &said, made);
         let mut meters = meters::readings(&mut fields, Context { status, base, wait: waits.retry_after });
-        if !meters.is_empty() && (!fresh || response.cached) {
+        let stale = !meters.is_empty() && (!fresh || response.cached);
+        let empty = meters.iter().filter(|meter| !meter.informative && meter.remaining == Some(0.0));
+        let empty_until = empty.filter_map(|meter| meter.reset).max().filter(|_| stale);
+        if stale {
             meters.clear();
             fields.ignore("age", "counters of a cached response are no reading");
         }
         let refusal = refusal::judge(status, &fields, &meters, &said, waits.of_fields(), waits.any(), base);
         let empty = meters.iter().any(|meter| !meter.informative && meter.remaining == Some(0.0));
         let wait = match refusal {
-            Some(_) => waits.first(&self.priority, true),
+            // The reset of a meter that is itself no reading any more.
+            Some(_) => waits.first(&self.priority, true).or_else(|| {
+                let span = empty_until.filter(|_| self.priority.contains(&WaitSource::Reset))?;
+                Some(Wait { span, source: WaitSource::Reset })
+            }),
             // Servers that send the field always send it on successes too: it
             // stops nobody unless nothing is left.
             None if served && empty => waits.first(&self.priority, false),
+            None if status >= 500 && !refusal::stocked(&meters) => waits.first(&self.priority, false),
             None => None,
         };
         let pause = said.pause.filter(|_| served && self.priority.contains(&WaitSource::Body));
-        let pause = pause.and_then(|pause| values::until(pause, base).ok()).and_then(retry_after::span);
+        let pause = pause.and_then(|pause| wait_until(pause, made)).and_then(retry_after::span);
         Signals {
             meters,
             wait: wait.or(pause.map(|span| Wait { span, source: WaitSource::Body })),

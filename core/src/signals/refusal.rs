@@ -59,6 +59,11 @@ pub(super) fn judge(
     Some(refusal)
 }
 
+/// Whether some counter shows that there is something left.
+pub(super) fn stocked(meters: &[Reading]) -> bool {
+    meters.iter().any(|meter| meter.remaining.is_some_and(|left| left > 0.0)) && !meters.iter().any(is_empty)
+}
+
 fn is_empty(meter: &Reading) -> bool {
     !meter.informative && meter.remaining.is_some_and(|left| left <= 0.0)
 }
@@ -82,7 +87,11 @@ fn class(
         429 => true,
         503 | 529 => header_wait.is_some() || said.capacity || said.windowed || declared,
         403 => (empty && way_back) || header_wait.is_some() || words || said.permanent || declared,
-        408 | 413 | 500 | 502 | 504 => header_wait.is_some() || said.windowed || said.retry == Some(true),
+        // Nothing was processed: the request came too slowly or was too much
+        // for now. Servers that always send the field mean nothing by it.
+        408 | 413 => (header_wait.is_some() && !stocked(meters)) || said.windowed || said.retry == Some(true),
+        // It may have been processed: a wait alone makes no refusal of it.
+        500 | 502 | 504 => said.windowed || said.retry == Some(true),
         418 | 420 | 430 | 477 => header_wait.is_some() || asked.is_some() || empty || words || declared,
         200..=299 => said.windowed || said.capacity && said.hint.is_some() || said.rpc,
         400 => said.windowed || said.meta || said.rpc,

@@ -181,13 +181,18 @@ async fn run_cell(programs: &Arc<Programs>, cell: Cell, calls: u64, progress: &P
     ready.sort_by_key(|(language, strategy, _)| (*language, *strategy));
 
     let mut running = JoinSet::new();
-    for (index, (language, strategy, started)) in ready.into_iter().enumerate() {
+    let mut begins = Duration::ZERO;
+    for (language, strategy, started) in ready {
         let cell = cell.clone();
+        let delay = begins;
+        if started.is_ok() {
+            begins += STAGGER;
+        }
         let lane = progress.lane(language, strategy);
         running.spawn(async move {
             let outcome = async {
                 let (server, fleet) = started?;
-                tokio::time::sleep(STAGGER * index as u32).await;
+                tokio::time::sleep(delay).await;
                 let (facts, timeline) = fleet.run(server, |counts| lane.show(counts)).await?;
                 let latency = LATENCY.as_nanos() as Nanos;
                 anyhow::Ok(Ran {

@@ -9,6 +9,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use super::gate::{Gate, jitter};
+use super::sharing::Sharing;
 use crate::backoff::Backoff;
 use crate::bucket::TokenBucket;
 use crate::meter::Meter;
@@ -54,8 +55,7 @@ pub(super) struct Ledger {
     offered: f64,
     /// Readings of zero without a usable reset, in a row.
     blind: u32,
-    /// How many clients share what is left.
-    shared_by: u32,
+    sharing: Sharing,
     /// The reset of the wait that was logged.
     pub(super) announced: Option<Instant>,
     read_once: bool,
@@ -101,7 +101,7 @@ pub(super) struct Policy {
     /// Whether a spent meter holds anybody.
     pub(super) respect: bool,
     /// How many clients share what is left.
-    pub(super) processes: u32,
+    pub(super) processes: Option<u32>,
 }
 
 impl Ledger {
@@ -127,7 +127,7 @@ impl Ledger {
             spent: 0.0,
             offered: 0.0,
             blind: 0,
-            shared_by: 1,
+            sharing: Sharing::default(),
             announced: None,
             read_once: false,
             gate,
@@ -178,11 +178,7 @@ impl Ledger {
     fn available(&self) -> Option<f64> {
         self.is_known().then(|| {
             let left = self.remaining.unwrap_or(0.0);
-            let share = if self.shared_by > 1 && left >= 1.0 {
-                (left / f64::from(self.shared_by)).floor().max(1.0)
-            } else {
-                left
-            };
+            let share = if self.counts_requests() { self.sharing.of(left) } else { left };
             share - self.spent - self.offered
         })
     }
@@ -326,11 +322,13 @@ impl Ledger {
             self.policy.clone_from(&reading.policy);
         }
         self.informative = reading.informative;
-        self.shared_by = policy.processes;
+        self.sharing.state(policy.processes);
+        let old_reset = self.reset;
         if let Some(reset) = reading.reset {
             self.reset = Some(now.after(nanos(reset)));
         }
         if let Some(remaining) = reading.remaining {
+            self.compare_notes(seq, remaining, old_reset);
             if reading.reset.is_none() {
                 self.reset = None;
             }
@@ -342,6 +340,22 @@ impl Ledger {
             self.opens_at = self.opening(now, remaining, policy);
         }
         before != (self.limit, self.remaining, self.reset, self.window)
+    }
+
+    /// What others spent, seen between this reading and the one before.
+    fn compare_notes(&mut self, seq: u64, remaining: f64, old_reset: Option<Instant>) {
+        let same_window = match (old_reset, self.reset) {
+            (Some(old), Some(new)) => new.since(old).max(old.since(new)) <= SECOND,
+            _ => false,
+        };
+        match (self.remaining, same_window && self.trusted) {
+            (Some(old), true) => {
+                let from = self.log.partition_point(|entry| entry.seq <= self.seq);
+                let to = self.log.partition_point(|entry| entry.seq <= seq);
+                self.sharing.observe(old - remaining, (to - from) as f64);
+            }
+            _ => self.sharing.fade(),
+        }
     }
 
     /// When a spent meter may be asked again.

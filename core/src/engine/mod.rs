@@ -37,6 +37,7 @@ mod readings;
 mod refusals;
 mod scope;
 mod scopes;
+mod sharing;
 mod waits;
 mod window;
 

@@ -89,7 +89,7 @@ impl Desk<'_> {
                 crate::BeyondMax::Raise => None,
             },
             respect: self.config.respect_remaining && self.holds(),
-            processes: self.config.processes.unwrap_or(1),
+            processes: self.config.processes,
         }
     }
 }

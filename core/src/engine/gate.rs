@@ -43,6 +43,8 @@ pub(super) struct Gate {
     step: u32,
     previous: u64,
     episode: Option<Instant>,
+    /// How long the last two holds of unknown length turned out to be.
+    recoveries: [u64; 2],
     /// The draw of this hold's jitter, in [0, 1).
     jitter: f64,
     rng: fastrand::Rng,
@@ -75,7 +77,21 @@ pub(super) enum Pause {
     /// The server said "now", or a time in the past.
     Zero,
     /// The server gave none; its documentation may name a first one.
-    Unknown { first: Option<u64> },
+    Unknown { first: Option<u64>, haste: Haste },
+}
+
+/// How soon to try again where the server gave no wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// As the backoff draws: whoever is refused is alone, and has only so
+    /// many attempts.
+    Alone,
+    /// Others wait, who can test in turn: gaps need not grow faster than the
+    /// time that has passed.
+    Crowd,
+    /// The server may only have been full: at the latest after that, when
+    /// those in flight have been answered.
+    Suspect(u64),
 }
 
 impl Gate {
@@ -90,6 +106,7 @@ impl Gate {
             step: 0,
             previous: 0,
             episode: None,
+            recoveries: [0; 2],
             jitter: 0.0,
             rng,
             budget: Budget::default(),
@@ -173,14 +190,11 @@ impl Gate {
             }
             // The rest of a flight adds nothing to the draw of its first.
             Pause::Unknown { .. } if !fresh => return false,
-            Pause::Unknown { first: Some(first) } => {
+            Pause::Unknown { first: Some(first), .. } => {
                 let wait = first.saturating_mul(1 << self.step.min(16));
                 (wait, (wait / JITTER_SHARE).min(JITTER_MAX))
             }
-            Pause::Unknown { first: None } => {
-                let draw = backoff.delay(self.step, Duration::from_nanos(self.previous), self.rng.f64());
-                (crate::time::nanos(draw).max(FLOOR), 0)
-            }
+            Pause::Unknown { first: None, haste } => (self.draw_pause(now, backoff, haste), 0),
         };
         if fresh {
             self.step = self.step.saturating_add(1);
@@ -201,6 +215,34 @@ impl Gate {
             self.asked = !matches!(pause, Pause::Unknown { .. });
         }
         fresh || extended
+    }
+
+    /// A wait that nobody asked for.
+    fn draw_pause(&mut self, now: Instant, backoff: &Backoff, haste: Haste) -> u64 {
+        let draw = backoff.delay(self.step, Duration::from_nanos(self.previous), self.rng.f64());
+        let mut wait = crate::time::nanos(draw);
+        let elapsed = self.episode.map_or(0, |since| now.since(since));
+        let base = crate::time::nanos(backoff.base());
+        match haste {
+            Haste::Suspect(soon) if self.step == 0 => wait = wait.min(soon),
+            Haste::Crowd if elapsed < base.saturating_mul(4) && matches!(backoff, Backoff::Full { .. }) => {
+                let (ceiling, enough) = (self.ceiling(backoff, self.step), elapsed.max(base));
+                if enough < ceiling {
+                    wait = (wait as f64 * enough as f64 / ceiling as f64) as u64;
+                }
+            }
+            _ => {}
+        }
+        // Twice it took about as long: early tries would be in vain.
+        let [a, b] = self.recoveries;
+        let (short, long) = (a.min(b), a.max(b));
+        if short > 0 && long < short / 2 * 3 {
+            let left = short.saturating_sub(elapsed);
+            if left > FLOOR {
+                wait = wait.clamp(left / 5 * 3, left);
+            }
+        }
+        wait.max(FLOOR)
     }
 
     /// Cuts the hold at `end`, for callers who chose to clamp.
@@ -252,8 +294,14 @@ impl Gate {
         if seq <= self.epoch {
             return false;
         }
-        self.end_episode(seq);
         let opened = self.single;
+        if opened
+            && !self.asked
+            && let Some(since) = self.episode
+        {
+            self.recoveries = [self.recoveries[1], now.since(since)];
+        }
+        self.end_episode(seq);
         if opened {
             self.single = false;
             self.probe = None;

@@ -47,9 +47,12 @@ pub(super) struct Ledger {
     opens_at: Option<Instant>,
     /// Answers in agreement to wait for, after a contradiction.
     distrust: u32,
-    /// Sends that the reading does not cover, in order; those that it does
-    /// cover cost nothing and go when they come to the front.
+    /// Sends from the oldest unanswered on, in order; those that the reading
+    /// covers cost nothing.
     log: VecDeque<Entry>,
+    /// What was spent, and by how many, after the reading and before that:
+    /// any further reading covers it.
+    passed: (f64, u32),
     unanswered: usize,
     spent: f64,
     offered: f64,
@@ -123,6 +126,7 @@ impl Ledger {
             opens_at: None,
             distrust: 0,
             log: VecDeque::new(),
+            passed: (0.0, 0),
             unanswered: 0,
             spent: 0.0,
             offered: 0.0,
@@ -221,6 +225,14 @@ impl Ledger {
         }
     }
 
+    /// Whether it keeps somebody waiting at `now`: it must not be forgotten.
+    pub(super) fn is_holding(&self, now: Instant) -> bool {
+        let indebted = |pacer: &TokenBucket| pacer.available(now) < pacer.burst();
+        self.gate.is_held(now)
+            || self.pacer.as_ref().is_some_and(indebted)
+            || self.opens_at.is_some_and(|opens_at| now < opens_at) && self.is_blocking()
+    }
+
     /// Whether it holds calls back.
     fn is_blocking(&self) -> bool {
         self.available().is_some_and(|available| available < 1.0)
@@ -237,6 +249,7 @@ impl Ledger {
         self.reset = None;
         self.opens_at = None;
         self.log.retain(|entry| !entry.answered);
+        self.passed = (0.0, 0);
         self.spent = self.log.iter().map(|entry| entry.cost).sum();
     }
 
@@ -352,7 +365,7 @@ impl Ledger {
             (Some(old), true) => {
                 let from = self.log.partition_point(|entry| entry.seq <= self.seq);
                 let to = self.log.partition_point(|entry| entry.seq <= seq);
-                self.sharing.observe(old - remaining, (to - from) as f64);
+                self.sharing.observe(old - remaining, f64::from(self.passed.1) + (to - from) as f64);
             }
             _ => self.sharing.fade(),
         }
@@ -388,6 +401,8 @@ impl Ledger {
                 self.strike(at);
             }
         }
+        self.spent = (self.spent - self.passed.0).max(0.0);
+        self.passed = (0.0, 0);
         self.trim();
     }
 
@@ -396,14 +411,20 @@ impl Ledger {
         self.log[at].cost = 0.0;
     }
 
+    /// What lies before the oldest unanswered request is kept as a sum. Not
+    /// before its own reading was taken in: an answer may cover less than the
+    /// answers that overtook it.
     fn trim(&mut self) {
-        while self.log.front().is_some_and(|entry| entry.answered && (entry.seq <= self.seq || !self.trusted)) {
-            if let Some(entry) = self.log.pop_front() {
-                self.spent = (self.spent - entry.cost).max(0.0);
+        while let Some(entry) = self.log.front().copied().filter(|entry| entry.answered) {
+            self.log.pop_front();
+            if entry.seq > self.seq {
+                self.passed.0 += entry.cost;
+                self.passed.1 = self.passed.1.saturating_add(1);
             }
         }
         if self.log.is_empty() {
-            self.spent = 0.0;
+            // Sums of many amounts drift.
+            self.spent = self.passed.0;
         }
     }
 
@@ -416,8 +437,11 @@ impl Ledger {
     }
 
     pub(super) fn sent(&mut self, seq: u64, cost: f64) {
-        if self.log.len() >= LOG_MAX {
-            self.log.pop_front();
+        self.trim();
+        if self.log.len() >= LOG_MAX
+            && let Some(entry) = self.log.pop_front()
+        {
+            self.spent = (self.spent - entry.cost).max(0.0);
         }
         self.unanswered += 1;
         self.log.push_back(Entry { seq, cost, answered: false });
@@ -427,6 +451,7 @@ impl Ledger {
     /// The request `seq` will bring no further news. `spent` is false if it
     /// never reached the server's counters.
     pub(super) fn answered(&mut self, seq: u64, spent: bool) {
+        self.trim();
         let Ok(at) = self.log.binary_search_by_key(&seq, |entry| entry.seq) else { return };
         if self.log[at].answered {
             return;
@@ -436,16 +461,17 @@ impl Ledger {
         if !spent || seq < self.seq {
             self.strike(at);
         }
-        self.trim();
     }
 
     /// Replaces the cost of the request `seq`, unless the server has counted
     /// it already.
-    pub(super) fn settle(&mut self, seq: u64, cost: f64) {
-        if let Ok(at) = self.log.binary_search_by_key(&seq, |entry| entry.seq) {
-            self.spent = (self.spent - self.log[at].cost + cost).max(0.0);
-            self.log[at].cost = cost;
+    pub(super) fn settle(&mut self, seq: u64, old: f64, new: f64) {
+        match self.log.binary_search_by_key(&seq, |entry| entry.seq) {
+            Ok(at) if self.log[at].seq > self.seq || !self.log[at].answered => self.log[at].cost = new,
+            Err(_) if seq > self.seq => self.passed.0 = (self.passed.0 + new - old).max(0.0),
+            _ => return,
         }
+        self.spent = (self.spent + new - old).max(0.0);
     }
 
     /// What users see, at `now`.

@@ -320,25 +320,23 @@ impl Engine {
     pub fn settle(&mut self, now: Now, id: CallId, cost: &[(&str, f64)]) -> Result<(), Error> {
         let now = self.advance(now);
         let (requests, other_costs) = costs(cost)?;
-        let Some(call) = self.calls.get_mut(id) else { return Ok(()) };
-        let stated = cost.iter().any(|(unit, _)| *unit == "requests");
-        let before = call.requests;
-        if stated {
+        let Some(call) = self.calls.get(id) else { return Ok(()) };
+        let (scope, route, seq, mask) = (call.scope, call.route, call.seq, call.mask);
+        let (home, desk) = self.at(scope);
+        let Some(call) = desk.calls.get_mut(id) else { return Ok(()) };
+        let spent = |call: &CallState, home: &Scope, meter: usize| call.cost(home.meters[meter].unit()).unwrap_or(0.0);
+        let before: Vec<(usize, f64)> = scope::bits(mask).map(|meter| (meter, spent(call, home, meter))).collect();
+        let charged = call.requests;
+        if cost.iter().any(|(unit, _)| *unit == "requests") {
             call.requests = requests;
         }
         call.other_costs = other_costs;
-        let (scope, route, seq, mask) = (call.scope, call.route, call.seq, call.mask);
-        let delta = call.requests - before;
-        let (home, desk) = self.at(scope);
-        if let Some(call) = desk.calls.get(id)
-            && seq > 0
-        {
-            for meter in scope::bits(mask) {
-                let ledger = &mut home.meters[meter];
-                if let Some(cost) = call.cost(ledger.unit()) {
-                    ledger.settle(seq, cost);
-                }
+        if seq > 0 {
+            for (meter, old) in before {
+                let new = spent(call, home, meter);
+                home.meters[meter].settle(seq, old, new);
             }
+            let delta = call.requests - charged;
             home.repay(now, route, delta);
         }
         self.settle_down(now, scope);

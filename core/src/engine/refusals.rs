@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::call::{CallState, LastRefusal, Phase};
-use super::gate::{FLOOR, Pause};
+use super::gate::{FLOOR, Haste, Pause};
 use super::scope::{Desk, Scope, bits, event};
 use super::waits::{Overrun, details};
 use super::{CallId, Engine, GONE, raise};
@@ -275,13 +275,12 @@ impl Engine {
                 );
                 let wait = nanos(draw).max(FLOOR);
                 call.previous_delay = wait;
+                call.refused_at.get_or_insert(now);
                 call.phase = Phase::Pausing { until: now.after(wait), asked: None, reason: FULL };
                 return self.pause(now, id);
             }
-            call.queued_since.get_or_insert(now);
-        } else {
-            call.refused_at.get_or_insert(now);
         }
+        call.refused_at.get_or_insert(now);
         call.phase = Phase::Waiting;
         call.ahead = 0;
         call.departed = home.queue.departed();
@@ -306,7 +305,7 @@ impl Engine {
             }
             Class::Unknown if asked.is_none() && refusal.first_wait.is_none() => {
                 let earlier = home.flying.range(..seq).count() as u32;
-                let full = home.window.is_full(seq, earlier, others);
+                let full = home.window.is_full(seq, last, earlier, others);
                 if full {
                     home.window.full(now, seq, last, others);
                 } else {
@@ -347,19 +346,27 @@ impl Engine {
         let backoff = self.config.backoff;
         let cap = self.config.max_retry_after.map(nanos);
         let clamp = cap.filter(|_| self.config.beyond_max == BeyondMax::Clamp);
+        let (home, mut desk) = self.at(target);
+        let last = home.seq;
+        let haste = if home.window.suspects(seq) {
+            Haste::Suspect(home.rtt.saturating_mul(2))
+        } else if home.queue.is_waiting() {
+            Haste::Crowd
+        } else {
+            Haste::Alone
+        };
         let pause = match asked {
             Some(0) => Pause::Zero,
             Some(wait) => Pause::Asked(wait),
-            None => Pause::Unknown { first: refusal.first_wait.map(nanos) },
+            None => Pause::Unknown { first: refusal.first_wait.map(nanos), haste },
         };
-        let (home, mut desk) = self.at(target);
-        let last = home.seq;
         let seq = if elsewhere { last } else { seq };
         let meters: Vec<Option<u16>> =
             if held == 0 { vec![None] } else { bits(held).map(|meter| Some(meter as u16)).collect() };
-        for meter in &meters {
+        let mut changed_gates = Vec::new();
+        for meter in meters {
             let gate = match meter {
-                Some(meter) => &mut home.meters[*meter as usize].gate,
+                Some(meter) => &mut home.meters[meter as usize].gate,
                 None => &mut home.gate,
             };
             let changed = gate.hold(now, seq.max(1), last, pause, &backoff);
@@ -369,10 +376,11 @@ impl Engine {
                 gate.clamp(now.after(cap));
             }
             if changed {
+                changed_gates.push(meter);
                 home.revoke(&mut desk, now, |mask| held == 0 || mask & held != 0);
             }
         }
-        for meter in meters {
+        for meter in changed_gates {
             self.announce_hold(now, target, meter, status);
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::CallId;
+use super::budget::Budget;
 use super::call::{CallState, Calls, Phase, Rank};
 use super::gate::{Gate, Shut};
 use super::journal::Journal;
@@ -526,7 +527,10 @@ impl Scope {
     pub(super) fn accepted(&mut self, desk: &mut Desk<'_>, now: Instant, seq: u64, mask: u64) {
         self.window.accepted(seq, self.in_flight);
         if open(&mut self.gate, now, seq, self.best_rtt) {
-            self.window.judge(now);
+            if self.window.judge(now) {
+                // It was no quota that ran out: nothing was learned of one.
+                self.gate.budget = Budget::default();
+            }
             let (shown, waiting) = (&self.shown, self.queue.len());
             desk.journal.event(|| Event { waiting, ..event(EventKind::Released, now, shown) });
         }
@@ -630,7 +634,10 @@ impl Scope {
     }
 
     pub(super) fn is_holding(&self, now: Instant) -> bool {
-        self.gate.is_held(now) || self.meters.iter().any(|ledger| ledger.gate.is_held(now))
+        let routes = self.routes.iter().filter_map(|route| route.pacer.as_ref());
+        self.gate.is_held(now)
+            || self.meters.iter().any(|ledger| ledger.is_holding(now))
+            || self.pacer.iter().chain(routes).any(|pacer| pacer.available(now) < pacer.burst())
     }
 
     /// The counters at `now`.

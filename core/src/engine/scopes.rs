@@ -21,6 +21,7 @@ const CHANGING: u32 = 1000;
 #[derive(Debug)]
 pub(super) struct Scopes {
     slots: Vec<Option<Scope>>,
+    free: Vec<usize>,
     index: BTreeMap<Key, u32>,
     origins: BTreeMap<String, Origin>,
     credentials: CredentialReader,
@@ -51,6 +52,7 @@ impl Scopes {
     pub(super) fn new(config: &Config, rng: fastrand::Rng) -> Self {
         Self {
             slots: Vec::new(),
+            free: Vec::new(),
             index: BTreeMap::new(),
             origins: BTreeMap::new(),
             credentials: CredentialReader::new(&config.credential_headers),
@@ -136,13 +138,10 @@ impl Scopes {
     fn insert(&mut self, config: &Config, now: Instant, key: Key, shown: String, origin: &str) -> u32 {
         self.make_room(now);
         let scope = Scope::new(shown, origin.to_owned(), config, self.rng.fork());
-        let slot = match self.slots.iter().position(Option::is_none).filter(|_| self.index.len() < self.slots.len()) {
-            Some(slot) => slot,
-            None => {
-                self.slots.push(None);
-                self.slots.len() - 1
-            }
-        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
         self.slots[slot] = Some(scope);
         self.index.insert(key, slot as u32);
         slot as u32
@@ -170,7 +169,8 @@ impl Scopes {
                 add(&mut self.forgotten, &scope.counters(now));
             }
         }
-        self.index.retain(|_, slot| !gone.contains(&(*slot as usize)));
+        self.index.retain(|_, slot| self.slots[*slot as usize].is_some());
+        self.free.extend(gone);
         if self.origins.len() > SCOPES_MAX {
             let live: std::collections::BTreeSet<&str> =
                 self.slots.iter().flatten().map(|scope| scope.origin.as_str()).collect();

@@ -35,20 +35,9 @@ impl Overrun {
 impl Engine {
     /// The call waits for what blocks it, if that fits.
     pub(super) fn wait(&mut self, now: Instant, id: CallId, block: Block) -> Decision {
-        let (scope, fits) = {
-            let Some(call) = self.calls.get_mut(id) else { return raise(GONE) };
-            // The wait for its own refusal is over; the rest is the queue's.
-            if block.kind < Kind::Spent
-                && let Some(since) = call.refused_at.take()
-            {
-                call.slept = call.slept.saturating_add(now.since(since));
-                call.queued_since.get_or_insert(now);
-            }
-            let scope = call.scope;
-            let Some(call) = self.calls.get(id) else { return raise(GONE) };
-            (scope, self.check(now, call, &block))
-        };
-        match fits {
+        let Some(call) = self.calls.get(id) else { return raise(GONE) };
+        let scope = call.scope;
+        match self.check(now, call, &block) {
             Err(overrun) => self.overrun(now, id, overrun),
             Ok(until) => {
                 let wait = until.since(now).max(1);
@@ -90,16 +79,17 @@ impl Engine {
         }
         if let (Some(cap), true) = (config.total_sleep().map(nanos), call.refused_at.is_some()) {
             let slept = call.slept_until(now);
-            if slept.saturating_add(block.asked_until.since(now)) > cap {
+            if slept.saturating_add(wait) > cap || slept >= cap && wait == 0 {
                 return Err(overrun("max_total_sleep", Some(cap)));
             }
+            until = until.min(now.after(cap - slept));
         }
         if let (Some(cap), true) = (config.max_queue_wait.map(nanos), call.queued_since.is_some()) {
             let queued = call.queued_until(now);
-            if queued.saturating_add(wait) > cap || queued >= cap && wait == 0 && block.kind < Kind::Pace {
+            if queued.saturating_add(wait) > cap || queued >= cap && wait == 0 {
                 return Err(overrun("max_queue_wait", Some(cap)));
             }
-            until = until.min(now.after(cap - queued).max(now.after(1)));
+            until = until.min(now.after(cap - queued));
         }
         if let (Some(cap), Some(since), Kind::Hold) =
             (config.rate_limit_duration().map(nanos), block.episode, block.kind)

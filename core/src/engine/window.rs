@@ -32,6 +32,9 @@ pub(super) struct Window {
     suspicion: Option<Suspicion>,
     /// Whether bare refusals above the capacity are known to mean "full".
     convinced: bool,
+    /// Whether a bare refusal with others in flight has turned out to be a
+    /// quota's.
+    ruled_out: bool,
 }
 
 /// A refusal that says nothing but its status, while others were in flight:
@@ -41,6 +44,8 @@ pub(super) struct Window {
 struct Suspicion {
     /// The refused request.
     seq: u64,
+    /// The last number sent by then.
+    last: u64,
     /// Earlier requests in flight at that moment.
     candidates: u32,
     /// Those of them that were accepted since.
@@ -59,6 +64,7 @@ impl Window {
             pressed_at: Instant::default(),
             suspicion: None,
             convinced: false,
+            ruled_out: false,
         }
     }
 
@@ -143,7 +149,8 @@ impl Window {
     /// A bare refusal of `seq` while `earlier` requests sent before it and
     /// `in_flight` in all were out. Answers whether the server is known to be
     /// full, rather than a window used up.
-    pub(super) fn is_full(&mut self, seq: u64, earlier: u32, in_flight: u32) -> bool {
+    pub(super) fn is_full(&mut self, seq: u64, last: u64, earlier: u32, in_flight: u32) -> bool {
+        self.rule_out(seq);
         if self.convinced && self.capacity.is_some_and(|capacity| f64::from(in_flight) + 1.0 >= capacity) {
             return true;
         }
@@ -152,15 +159,26 @@ impl Window {
             self.convinced = false;
             self.capacity = None;
         }
-        if self.suspicion.is_none_or(|suspicion| seq > suspicion.seq) && earlier >= 2 {
-            self.suspicion = Some(Suspicion { seq, candidates: earlier, survivors: 0 });
+        if self.suspicion.is_none_or(|suspicion| seq > suspicion.last) && earlier >= 2 {
+            self.suspicion = Some(Suspicion { seq, last, candidates: earlier, survivors: 0 });
         }
         false
     }
 
+    /// Whether the refusal of `seq` may have meant that the server is full.
+    pub(super) fn suspects(&self, seq: u64) -> bool {
+        !self.ruled_out && self.suspicion.is_some_and(|suspicion| suspicion.seq == seq)
+    }
+
+    /// The request that tested a suspicion was refused as well.
+    pub(super) fn rule_out(&mut self, seq: u64) {
+        self.ruled_out |= self.suspicion.is_some_and(|suspicion| seq > suspicion.last);
+    }
+
     /// The hold after a bare refusal is over and a probe was accepted: what
-    /// became of those in flight at the refusal?
-    pub(super) fn judge(&mut self, now: Instant) {
+    /// became of those in flight at the refusal? Answers whether the server
+    /// was full.
+    pub(super) fn judge(&mut self, now: Instant) -> bool {
         if let Some(suspicion) = self.suspicion.take()
             && suspicion.survivors >= 2
             && suspicion.survivors * 4 >= suspicion.candidates * 3
@@ -168,7 +186,9 @@ impl Window {
             self.convinced = true;
             self.pressed_at = now;
             self.capacity = Some(f64::from(suspicion.survivors));
+            return true;
         }
+        false
     }
 
     /// In the child of a fork nothing is in flight.

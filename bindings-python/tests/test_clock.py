@@ -63,16 +63,28 @@ def test_sleepers_wake_in_the_order_of_their_times() -> None:
 
 
 def test_threads_wake_in_the_order_of_their_times() -> None:
-    clock = ManualClock()
-    together = threading.Barrier(3)
+    clock = ManualClock(auto_advance=False)
+    asleep = threading.Semaphore(0)
 
     def nap(seconds: int) -> float:
-        together.wait(5)
+        asleep.release()
         clock.sleep(seconds)
         return clock.monotonic()
 
     with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(nap, (30, 10, 20))) == [30, 10, 20]
+        naps = {seconds: pool.submit(nap, seconds) for seconds in (30, 10, 20)}
+        while len(clock._sleepers) < 3:
+            asleep.acquire(timeout=1)
+        for now in (10, 20, 30):
+            clock.advance(10)
+            assert naps[now].result(5) == now
+
+
+def test_threads_move_the_clock_on_when_all_of_them_wait() -> None:
+    clock = ManualClock()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(clock.sleep, (3000, 1000, 2000)))
+    assert 3000 <= clock.monotonic() <= 6000
 
 
 def test_moved_by_hand_it_wakes_whose_time_has_come() -> None:

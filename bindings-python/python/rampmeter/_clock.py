@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from rampmeter._wait import AsyncWoken
 
-_TICK = 0.001
-"""Real seconds without any stir, after which threads count as all waiting."""
+_TICK = 0.005
+"""Real seconds without any stir, after which threads count as all waiting: as
+long as the interpreter lets one thread run before another."""
 _PATIENCE = 1.0
 """The same while a request is under way that nobody reports to wait."""
 _HOPS = 3
@@ -106,7 +107,7 @@ class ManualClock:
                     continue
                 stir, patience = self._stir, _PATIENCE
                 while stir == self._stir and patience > 0:
-                    if woken.wait(_TICK):
+                    if woken.wait(_TICK if threading.active_count() > 1 else 0):
                         return
                     patience = patience - _TICK if self._under_way > 0 else 0
                 self._jump(stir)

@@ -7,7 +7,7 @@ const { SLEEP, RAISE } = require("./engine.cjs");
 const { bodyBytes } = require("./text.cjs");
 const { callIsOver } = require("./drive.cjs");
 
-/** @typedef {import("./engine.cjs").Engine} Engine */
+/** @typedef {InstanceType<typeof import("./engine.cjs").Engine>} Engine */
 
 const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 
@@ -58,11 +58,12 @@ class Call {
       if (!over) engine.cancel(handle);
     };
 
-    this[dispose] = () => {
+    const end = () => {
       if (over) return;
       over = true;
       engine.abandon(handle);
     };
+    Object.defineProperty(this, dispose, { value: end });
 
     this.attempts = () => (over ? 0 : engine.attempts(handle));
 

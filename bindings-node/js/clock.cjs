@@ -126,7 +126,7 @@ function finite(name, value) {
   throw new ConfigError(name, `must be a number of milliseconds from 0, not ${String(value)}`);
 }
 
-/** @typedef {{ now(): number, wall?(): number | null, schedule(callback: () => void, ms: number): () => void }} Clock */
+/** @typedef {import("../types/index.cjs").Clock} Clock */
 
 /** @param {any} clock @returns {Clock} */
 function checkClock(clock) {

@@ -12,7 +12,7 @@ const { SEND, SLEEP, DELIVER, RAISE, WANTS_BODY } = require("./engine.cjs");
 const { failureKind } = require("./failure.cjs");
 const { RateLimitExceeded, PermanentlyRefused, UsageError } = require("./errors.cjs");
 
-/** @typedef {import("./engine.cjs").Engine} Engine */
+/** @typedef {InstanceType<typeof import("./engine.cjs").Engine>} Engine */
 
 /**
  * The limiters inside whose calls this code runs, innermost first.
@@ -68,11 +68,12 @@ async function drive(engine, options, signal, transport) {
     for (let attempt = 1; ; attempt += 1) {
       let kind = engine.poll(call);
       while (kind === SLEEP && (kind = engine.park(call)) === SLEEP) await engine.nap(call, signal);
+      let error = kind === RAISE ? engine.error(last?.error) : undefined;
       if (kind === SEND) {
         engine.clock.noteRequests?.(1);
         last = await outcomeOf(transport, attempt, call).finally(() => engine.clock.noteRequests?.(-1));
         if (last.threw && signal?.aborted) throw last.error;
-        kind = await report(engine, call, transport, last);
+        ({ kind, error } = await report(engine, call, transport, last));
       }
       if (kind === SLEEP) {
         last = await transport.hold(last ?? NOTHING);
@@ -81,7 +82,7 @@ async function drive(engine, options, signal, transport) {
         over = true;
         return deliver(engine, call, transport, last);
       } else if (kind === RAISE) {
-        return refuse(engine, transport, last);
+        return refuse(error, transport, last);
       }
     }
   } finally {
@@ -113,7 +114,7 @@ async function report(engine, call, transport, outcome) {
   if (reading === undefined) {
     const kind = failureKind(outcome.error);
     if (kind === undefined) throw outcome.error;
-    return engine.fail(call, kind);
+    return decided(engine, engine.fail(call, kind), outcome);
   }
   const { status, headers, url, cached } = reading;
   let { body } = reading;
@@ -123,9 +124,19 @@ async function report(engine, call, transport, outcome) {
     body = limit > 0 ? await transport.peek(outcome, limit) : null;
   }
   const kind = engine.respond(call, status, headers, { body, cached, url, mayRead: body === undefined });
-  if (kind !== WANTS_BODY) return kind;
-  return engine.respondBody(call, await transport.peek(outcome, engine.amount));
+  if (kind !== WANTS_BODY) return decided(engine, kind, outcome);
+  const bytes = await transport.peek(outcome, engine.amount);
+  return decided(engine, engine.respondBody(call, bytes), outcome);
 }
+
+/**
+ * A decision with its error, which the engine keeps until the next decision
+ * only: any other call may ask for one while this one's driver awaits.
+ * @param {Engine} engine
+ * @param {number} kind
+ * @param {Outcome} outcome
+ */
+const decided = (engine, kind, { error: cause }) => ({ kind, error: kind === RAISE ? engine.error(cause) : undefined });
 
 /** @param {Engine} engine @param {number} call @param {Transport} transport @param {Outcome | undefined} last */
 function deliver(engine, call, transport, last = NOTHING) {
@@ -134,9 +145,8 @@ function deliver(engine, call, transport, last = NOTHING) {
   throw last.error;
 }
 
-/** @param {Engine} engine @param {Transport} transport @param {Outcome | undefined} last */
-async function refuse(engine, transport, last) {
-  const error = engine.error(last?.threw ? last.error : undefined);
+/** @param {any} error @param {Transport} transport @param {Outcome | undefined} last */
+async function refuse(error, transport, last) {
   const refused = error instanceof RateLimitExceeded || error instanceof PermanentlyRefused;
   if (refused && transport.onExhausted === "return" && last !== undefined && transport.read(last) !== undefined) {
     if (last.threw) throw last.error;

@@ -58,7 +58,7 @@ const abandonedCalls = new FinalizationRegistry(({ engine, call }) => engine.aba
 
 class Engine {
   /**
-   * @param {import("./config.cjs").Config} config
+   * @param {object} config a `Config`
    * @param {object} own
    * @param {import("./clock.cjs").Clock} own.clock
    * @param {import("./events.cjs").OnEvent} [own.onEvent]

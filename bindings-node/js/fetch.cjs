@@ -7,7 +7,7 @@ const { isOneShot, peek, hold, likeness } = require("./body.cjs");
 const { asTypeError, ConfigError, RateLimitExceeded, UsageError } = require("./errors.cjs");
 const { names } = require("./names.cjs");
 
-/** @typedef {import("./engine.cjs").Engine} Engine */
+/** @typedef {InstanceType<typeof import("./engine.cjs").Engine>} Engine */
 
 /** The `fetch` of this Node, which makes no calls of ours. */
 const builtin = globalThis.fetch;
@@ -74,18 +74,19 @@ async function rateLimited(engine, base, defaults, input, init) {
     nested: isNested(engine),
   };
   const send = () => base(input, init);
-  return drive(engine, options, signal, {
+  const transport = {
     ...responses,
     // Only a `fetch` that is not Node's own can make calls of ours inside.
     send: base === builtin ? send : () => insideCall(engine, send),
     settleable: options.cost !== undefined,
     ...settings,
-  });
+  };
+  return drive(engine, options, signal, transport);
 }
 
 /** How `fetch`'s responses are read, kept and handed over. */
 const responses = {
-  onExhausted: "return",
+  onExhausted: /** @type {"return" | "raise"} */ ("return"),
   localRefusal: false,
   slotUntil: "headers",
   settleable: false,
@@ -145,8 +146,8 @@ const settleable = new WeakMap();
  * @param {Record<string, number>} cost
  */
 function settle(engine, response, cost) {
-  const entry = typeof response === "object" && response !== null ? settleable.get(response) : undefined;
-  if (entry?.engine !== engine) {
+  const entry = settleable.get(response);
+  if (entry === undefined || entry.engine !== engine) {
     throw new UsageError("only a response of this limiter's fetch, called with a cost, can be settled");
   }
   engine.settle(entry.call, cost);

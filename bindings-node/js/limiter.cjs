@@ -14,8 +14,8 @@ const { systemClock, checkClock } = require("./clock.cjs");
 /** Where a limiter keeps its engine: a private field would not pass a Proxy. */
 const ENGINE = Symbol("rampmeter.engine");
 
-/** What a limiter takes beside the core's options. */
-const OWN_OPTIONS = ["onEvent", "clock", "classify"];
+/** @param {any} limiter @returns {InstanceType<typeof Engine>} */
+const engineOf = (limiter) => limiter[ENGINE];
 
 /** Bound to each limiter, so that a detached one works. */
 const METHODS = /** @type {const} */ ([
@@ -33,9 +33,12 @@ const METHODS = /** @type {const} */ ([
   "close",
 ]);
 
+/** What the limiter's options say of its `fetch`. @param {Limiter} limiter */
+const fetchDefaults = ({ config }) => ({ onExhausted: given(config).onExhausted });
+
 class Limiter {
   /**
-   * @param {Config | Record<string, any>} [config]
+   * @param {object} [config] a `Config`, or options
    * @param {Record<string, any>} [options]
    */
   constructor(config = {}, options = {}) {
@@ -53,70 +56,69 @@ class Limiter {
       classify,
     });
     Object.defineProperty(this, ENGINE, { value: engine });
-    for (const name of METHODS) Object.defineProperty(this, name, { value: this[name].bind(this), configurable: true, writable: true });
-    const { onExhausted } = given(this.config);
-    const fetch = makeFetch(engine, () => globalThis.fetch, { onExhausted });
-    Object.defineProperty(this, "fetch", { value: fetch, configurable: true, writable: true });
+    const own = (/** @type {string} */ name, /** @type {Function} */ value) =>
+      Object.defineProperty(this, name, { value, configurable: true, writable: true });
+    for (const name of METHODS) own(name, this[name].bind(this));
+    own("fetch", makeFetch(engine, () => globalThis.fetch, fetchDefaults(this)));
   }
 
   begin(/** @type {any} */ request) {
-    const engine = this[ENGINE];
+    const engine = engineOf(this);
     return new Call(engine, engine.begin(request));
   }
 
   wrapFetch(/** @type {any} */ fetch, settings = {}) {
     if (typeof fetch !== "function") throw new ConfigError("fetch", `must be a function, not ${inspect(fetch)}`);
-    const { onExhausted } = given(this.config);
-    return makeFetch(this[ENGINE], () => fetch, { onExhausted, ...settings });
+    return makeFetch(engineOf(this), () => fetch, { ...fetchDefaults(this), ...settings });
   }
 
   run(/** @type {any} */ fn, options = {}) {
-    return run(this[ENGINE], fn, options);
+    return run(engineOf(this), fn, options);
   }
 
   meters(/** @type {string | URL | undefined} */ urlOrLabel) {
-    return meters(this[ENGINE], urlOrLabel === undefined ? undefined : String(urlOrLabel));
+    return meters(engineOf(this), urlOrLabel === undefined ? undefined : String(urlOrLabel));
   }
 
   get rateLimit() {
-    return rateLimit(this[ENGINE]);
+    return rateLimit(engineOf(this));
   }
 
   scope(/** @type {string | URL} */ urlOrLabel) {
-    return new Scope(this[ENGINE], String(urlOrLabel));
+    return new Scope(engineOf(this), String(urlOrLabel));
   }
 
   scopes() {
-    return this[ENGINE].ask("limiterScopes");
+    return engineOf(this).ask("limiterScopes");
   }
 
   stats() {
-    return this[ENGINE].ask("limiterStats");
+    return engineOf(this).ask("limiterStats");
   }
 
   settle(/** @type {any} */ response, /** @type {Record<string, number>} */ cost) {
-    settle(this[ENGINE], response, cost);
+    settle(engineOf(this), response, cost);
   }
 
   listen(listening = true) {
-    this[ENGINE].keeping = listening;
-    this[ENGINE].listen();
+    engineOf(this).keeping = listening;
+    engineOf(this).listen();
   }
 
   takeEvents() {
-    return this[ENGINE].takeEvents();
+    return engineOf(this).takeEvents();
   }
 
   takeWakes() {
-    return this[ENGINE].takeWakes();
+    return engineOf(this).takeWakes();
   }
 
   get closed() {
-    return this[ENGINE].closed;
+    return engineOf(this).closed;
   }
 
   close() {
-    this[ENGINE].close();
+    engineOf(this).close();
   }
 
   [dispose]() {
@@ -142,4 +144,4 @@ function callWithRetry(fn, options = {}) {
   return new Limiter(config, forLimiter).run(fn, forRun);
 }
 
-module.exports = { Limiter, callWithRetry, OWN_OPTIONS };
+module.exports = { Limiter, callWithRetry };

@@ -4,7 +4,7 @@
 
 const { UsageError } = require("./errors.cjs");
 
-/** @typedef {import("./engine.cjs").Engine} Engine */
+/** @typedef {InstanceType<typeof import("./engine.cjs").Engine>} Engine */
 
 class Meter {
   /** @param {Record<string, any>} fields @param {import("./clock.cjs").Clock} clock */
@@ -29,7 +29,7 @@ class Meter {
 
 /** @param {Engine} engine @param {string} scope */
 function metersOf(engine, scope) {
-  return engine.meters(scope).map((fields) => new Meter({ ...fields, scope }, engine.clock));
+  return engine.meters(scope).map((/** @type {Record<string, any>} */ fields) => new Meter({ ...fields, scope }, engine.clock));
 }
 
 /** @param {Engine} engine @param {string | undefined} scope all of them if not given */

@@ -46,7 +46,8 @@ for (const spec of names.options) {
 }
 
 /** @type {Map<string, string>} */
-const spelling = new Map([...ARGUMENTS, ...[...byName.values()].map(({ name, jsName }) => [name, jsName])]);
+const spelling = new Map(ARGUMENTS);
+for (const { name, jsName } of byName.values()) spelling.set(name, jsName);
 const spelledOtherwise = new RegExp(
   `\\b(${[...spelling]
     .filter(([name, jsName]) => name !== jsName)

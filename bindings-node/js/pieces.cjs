@@ -149,15 +149,17 @@ async function sleep(clock, ms, signal) {
   const end = clock.now() + ms;
   for (let left = ms; left > 0; left = end - clock.now()) {
     await new Promise((resolve, reject) => {
+      const leave = () => signal?.removeEventListener("abort", abort);
       const abort = () => {
+        leave();
         forgetTimer();
         reject(/** @type {AbortSignal} */ (signal).reason);
       };
       const forgetTimer = clock.schedule(() => {
-        signal?.removeEventListener("abort", abort);
+        leave();
         resolve(undefined);
       }, left);
-      signal?.addEventListener("abort", abort, { once: true });
+      signal?.addEventListener("abort", abort);
     });
   }
 }

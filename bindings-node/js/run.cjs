@@ -7,7 +7,7 @@ const { peek, hold } = require("./body.cjs");
 const { bodyBytes } = require("./text.cjs");
 const { ConfigError } = require("./errors.cjs");
 
-/** @typedef {import("./engine.cjs").Engine} Engine */
+/** @typedef {InstanceType<typeof import("./engine.cjs").Engine>} Engine */
 /** @typedef {import("./drive.cjs").Outcome} Outcome */
 
 /** What `run` takes beside the function. */
@@ -74,9 +74,12 @@ async function run(engine, fn, options) {
 function orAborted(signal, act) {
   if (signal === undefined || signal === null) return act();
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort);
     const leave = () => signal.removeEventListener("abort", abort);
+    const abort = () => {
+      leave();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort);
     new Promise((begin) => begin(act())).then(resolve, reject).finally(leave);
   });
 }

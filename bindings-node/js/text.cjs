@@ -25,7 +25,7 @@ function start(/** @type {number} */ at) {
 
 /** Adds a piece that the addon reads as UTF-8. */
 function addText(/** @type {string} */ piece) {
-  add(NOT_ASCII.test(piece) ? Buffer.from(piece, "utf8").latin1Slice() : piece);
+  add(NOT_ASCII.test(piece) ? Buffer.from(piece, "utf8").toString("latin1") : piece);
 }
 
 /**
@@ -33,7 +33,7 @@ function addText(/** @type {string} */ piece) {
  * character one byte. One that cannot be is written as UTF-8.
  */
 function addBytes(/** @type {string} */ piece) {
-  add(NOT_BYTES.test(piece) ? Buffer.from(piece, "utf8").latin1Slice() : piece);
+  add(NOT_BYTES.test(piece) ? Buffer.from(piece, "utf8").toString("latin1") : piece);
 }
 
 function add(/** @type {string} */ piece) {
@@ -90,7 +90,7 @@ function visit(headers, field) {
 function asText(value) {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).latin1Slice();
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1");
   return undefined;
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn events(events: &[Event]) -> Value {
                 "method": event.method,
                 "route": event.route,
                 "meter": event.meter,
-                "ms": event.seconds.map(|seconds| seconds * 1e3),
+                "durationMs": event.seconds.map(|seconds| seconds * 1e3),
                 "reason": event.reason.map(Reason::name),
                 "attempt": event.attempt,
                 "status": event.status,

@@ -3,6 +3,7 @@
 use napi::bindgen_prelude::{Env, Float64Array};
 use napi_derive::napi;
 use rampmeter::{Config, ConfigError, Limiter};
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, install, state};
@@ -13,7 +14,7 @@ use crate::state::State;
 /// limits; others need not be passed.
 #[napi(catch_unwind)]
 pub fn header_matters(name: String) -> bool {
-    !name.is_empty()
+    rampmeter::header_may_matter(name.as_bytes())
 }
 
 /// Takes over the desk and answers the names and options that JavaScript
@@ -127,12 +128,19 @@ pub fn limiter_meters(env: Env, scope: String) -> napi::Result<String> {
 #[napi(catch_unwind)]
 pub fn limiter_wakes(env: Env) -> napi::Result<Vec<f64>> {
     let state = state(&env)?;
-    let woken = limiter(state)?.take_wakes();
+    let limiter = limiter(state)?;
+    let woken = limiter.take_wakes();
     if woken.is_empty() {
         return Ok(Vec::new());
     }
-    let handle = |id| state.calls.iter().find(|(_, slot)| slot.call.id() == id).map(|(handle, _)| handle as f64);
-    Ok(woken.into_iter().filter_map(handle).collect())
+    // An id is one within its limiter.
+    let mut handles: FxHashMap<_, _> = state
+        .calls
+        .iter()
+        .filter(|(_, slot)| slot.limiter.is_same(&limiter))
+        .map(|(handle, slot)| (slot.call.id(), handle as f64))
+        .collect();
+    Ok(woken.into_iter().filter_map(|id| handles.remove(&id)).collect())
 }
 
 /// The lines for the log since the last time, as JSON.

@@ -95,9 +95,7 @@ class Server:
                 super().setup()
 
             def answer(self) -> None:
-                server.received.append(
-                    Received(self.command, self.path, dict(self.headers.items()), self.read_body())
-                )
+                server.received.append(Received(self.command, self.path, dict(self.headers.items()), self.read_body()))
                 answer = server.answers.pop(0) if server.answers else Answer()
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():

@@ -50,7 +50,13 @@ def test_absence_is_not_zero(limiter: Limiter) -> None:
 
 def test_an_unknown_name_gives_a_meter_of_which_nothing_is_known(limiter: Limiter) -> None:
     meter = limiter.rate_limit.history
-    assert (meter.limit, meter.remaining, meter.exhausted, meter.window, meter.policy) == (None, None, False, None, None)
+    assert (meter.limit, meter.remaining, meter.exhausted, meter.window, meter.policy) == (
+        None,
+        None,
+        False,
+        None,
+        None,
+    )
     assert repr(meter) == "<Meter nothing known>"
 
 

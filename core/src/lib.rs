@@ -47,7 +47,9 @@ pub use limiter::{Call, Classify, Limiter};
 pub use meter::Meter;
 pub use refusal::{Class, Refusal, Verdict};
 pub use request::Request;
-pub use signals::{Ignored, Reader, Reading, Signals, Wait, WaitSource, parse_retry_after, read_signals};
+pub use signals::{
+    Ignored, Reader, Reading, Signals, Wait, WaitSource, header_may_matter, parse_retry_after, read_signals,
+};
 pub use stats::{ScopeStats, Stats};
 pub use time::{Instant, Now, Wall};
 

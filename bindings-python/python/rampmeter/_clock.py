@@ -6,6 +6,7 @@ import heapq
 import math
 import threading
 from datetime import timedelta
+from functools import partial
 from itertools import count
 
 from rampmeter._nesting import open_attempts
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from rampmeter._wait import Event
+    from rampmeter._wait import AsyncWoken
 
-_TICK = 0.001
-"""Real seconds without any stir, after which threads count as all waiting."""
+_TICK = 0.005
+"""Real seconds without any stir, after which threads count as all waiting: as
+long as the interpreter lets one thread run before another."""
 _PATIENCE = 1.0
 """The same while a request is under way that nobody reports to wait."""
 _HOPS = 3
@@ -74,17 +76,11 @@ class ManualClock:
     def advance(self, seconds: float | timedelta) -> None:
         """Moves the clock on, and wakes those whose time has come."""
         span = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
-        with self._lock:
-            due = self._move_to(self._now + _nanos(span))
-        for sleeper in due:
-            sleeper.wake()
+        self._move_to(self._now + _nanos(span))
 
     def move_to(self, monotonic: float) -> None:
         """The same, to that reading of the monotonic clock; never back."""
-        with self._lock:
-            due = self._move_to(round(monotonic * 1e9))
-        for sleeper in due:
-            sleeper.wake()
+        self._move_to(round(monotonic * 1e9))
 
     def sleep(self, seconds: float) -> None:
         """Blocks this thread until the clock has moved on by ``seconds``."""
@@ -96,47 +92,51 @@ class ManualClock:
         """Suspends this task until the clock has moved on by ``seconds``."""
         end = self._now + _nanos(seconds)
         while self._now < end:
-            await self.apark((end - self._now) / 1e9, running_loop().event())
+            await self.apark((end - self._now) / 1e9, running_loop().woken())
 
     def park(self, seconds: float, woken: Woken) -> None:
         """Waits in this thread until woken, at most ``seconds`` of this clock.
 
         How a driver sleeps on this clock. It may return early: poll again.
         """
-        with _Sleeper(self, seconds, woken.set) as sleeper:
-            while self._leads(sleeper):
+        with _Sleeper(self, seconds, woken.set, woken.nudge) as sleeper:
+            while True:
+                if not self._leads(sleeper):
+                    if woken.wait():
+                        return
+                    continue
                 stir, patience = self._stir, _PATIENCE
                 while stir == self._stir and patience > 0:
-                    if woken.wait(_TICK):
+                    if woken.wait(_TICK if threading.active_count() > 1 else 0):
                         return
                     patience = patience - _TICK if self._under_way > 0 else 0
                 self._jump(stir)
-            woken.wait()
 
-    async def apark(self, seconds: float, event: Event) -> None:
-        """Waits in this task until ``event`` is set, at most ``seconds`` of this
-        clock.
+    async def apark(self, seconds: float, woken: AsyncWoken) -> None:
+        """Waits in this task until woken, at most ``seconds`` of this clock.
 
         How a driver sleeps on this clock. It may return early: poll again.
         """
         loop = running_loop()
-        with _Sleeper(self, seconds, lambda: loop.soon(event.set)) as sleeper:
-            while self._leads(sleeper):
+        wake, nudge = partial(loop.soon, woken.set), partial(loop.soon, woken.nudge)
+        with _Sleeper(self, seconds, wake, nudge) as sleeper:
+            while True:
+                if not self._leads(sleeper):
+                    if await woken.wait():
+                        return
+                    continue
                 stir, patience = self._stir, _PATIENCE
                 while stir == self._stir and patience > 0:
                     for _ in range(_HOPS):
                         await loop.checkpoint()
-                        if event.is_set():
+                        if woken.is_set():
                             return
-                    if self._under_way > 0:
-                        await loop.park(_TICK, event)
-                        if event.is_set():
-                            return
-                        patience -= _TICK
-                    else:
+                    if self._under_way <= 0:
                         patience = 0
+                    else:
+                        patience -= _TICK
+                        await loop.park(_TICK, woken)
                 self._jump(stir)
-            await event.wait()
 
     def _leads(self, sleeper: _Sleeper) -> bool:
         """True for the one who moves the clock on: whose time comes first."""
@@ -146,22 +146,16 @@ class ManualClock:
     def _jump(self, stir: int) -> None:
         """Moves to the first sleeper's time if nothing stirred since."""
         with self._lock:
-            if stir != self._stir or not self._sleepers:
-                return
-            due = self._move_to(self._sleepers[0].end)
-        for sleeper in due:
-            sleeper.wake()
+            if stir == self._stir and self._sleepers:
+                self._move_to(self._sleepers[0].end)
 
-    def _move_to(self, instant: int) -> list[_Sleeper]:
-        self._stir += 1
-        self._now = max(self._now, instant)
-        due = []
-        while self._sleepers and self._sleepers[0].end <= self._now:
-            due.append(heapq.heappop(self._sleepers))
-        if self._sleepers:
-            # Whose time is now first has to know that it leads.
-            due.append(self._sleepers[0])
-        return due
+    def _move_to(self, instant: int) -> None:
+        with self._lock:
+            self._stir += 1
+            self._now = max(self._now, instant)
+            while self._sleepers and self._sleepers[0].end <= self._now:
+                heapq.heappop(self._sleepers).wake()
+            self._tell_leader()
 
     def _add(self, sleeper: _Sleeper, attempts: int) -> None:
         with self._lock:
@@ -171,14 +165,17 @@ class ManualClock:
     def _remove(self, sleeper: _Sleeper, attempts: int) -> None:
         with self._lock:
             self._note_attempts(attempts)
-            if sleeper not in self._sleepers:
-                return
-            led = self._sleepers[0] is sleeper
-            self._sleepers.remove(sleeper)
-            heapq.heapify(self._sleepers)
-            heir = self._sleepers[0] if led and self._sleepers else None
-        if heir is not None:
-            heir.wake()
+            if sleeper in self._sleepers:
+                led = self._sleepers[0] is sleeper
+                self._sleepers.remove(sleeper)
+                heapq.heapify(self._sleepers)
+                if led:
+                    self._tell_leader()
+
+    def _tell_leader(self) -> None:
+        """Whose time is first now has to know that it leads."""
+        if self._sleepers:
+            self._sleepers[0].nudge()
 
     def _note_attempts(self, change: int) -> None:
         with self._lock:
@@ -189,17 +186,18 @@ class ManualClock:
 class _Sleeper:
     """Someone who waits for an instant of a clock, while it does."""
 
-    __slots__ = ("_attempts", "_clock", "_order", "end", "wake")
+    __slots__ = ("_attempts", "_clock", "_order", "end", "nudge", "wake")
 
     _orders = count()
 
-    def __init__(self, clock: ManualClock, seconds: float, wake: Callable[[], None]) -> None:
+    def __init__(self, clock: ManualClock, seconds: float, wake: Callable[[], None], nudge: Callable[[], None]) -> None:
         self._clock = clock
         self._order = next(self._orders)
         # Whoever waits inside an attempt keeps no request under way.
         self._attempts = sum(attempt.limiter.clock is clock for attempt in open_attempts())
         self.end = clock._now + max(1, math.ceil(seconds * 1e9))
         self.wake = wake
+        self.nudge = nudge
 
     def __lt__(self, other: _Sleeper) -> bool:
         return (self.end, self._order) < (other.end, other._order)

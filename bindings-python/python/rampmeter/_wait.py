@@ -13,17 +13,9 @@ from functools import partial
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from typing import Any
 
     from rampmeter._core import Call, Decision
-
-    class Event(Protocol):
-        """The part of ``asyncio.Event`` and ``trio.Event`` that is used."""
-
-        def set(self) -> None: ...
-        def is_set(self) -> bool: ...
-        async def wait(self) -> object: ...
-
 
 SLICE = 3600.0
 """Longest single sleep in seconds: below every platform's timer limit."""
@@ -43,19 +35,53 @@ class Woken:
         from queue import Empty, SimpleQueue
 
         self._empty = Empty
-        self._queue: SimpleQueue[None] = SimpleQueue()
+        self._queue: SimpleQueue[bool] = SimpleQueue()
 
     def set(self) -> None:
-        """Wakes the thread, or the next wait if it is awake."""
-        self._queue.put(None)
+        """Wakes the thread, or its next wait."""
+        self._queue.put(True)
+
+    def nudge(self) -> None:
+        """Ends a wait, as if its time had passed."""
+        self._queue.put(False)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits to be woken; false if ``timeout`` seconds passed first."""
         try:
-            self._queue.get(timeout=timeout)
+            return self._queue.get(timeout=timeout)
         except self._empty:
             return False
-        return True
+
+
+class AsyncWoken:
+    """The same for one task; every method but ``wait`` belongs in its loop."""
+
+    __slots__ = ("_event", "_new_event", "_set")
+
+    def __init__(self, new_event: Callable[[], Any]) -> None:
+        self._new_event = new_event
+        self._event = new_event()
+        self._set = False
+
+    def set(self) -> None:
+        """Wakes the task, for good."""
+        self._set = True
+        self._event.set()
+
+    def is_set(self) -> bool:
+        """True once woken."""
+        return self._set
+
+    def nudge(self) -> None:
+        """Ends a wait, as if its time had passed."""
+        self._event.set()
+
+    async def wait(self) -> bool:
+        """Waits to be woken; false if nudged first."""
+        if not self._set:
+            await self._event.wait()
+            self._event = self._new_event()
+        return self._set
 
 
 def wait_turn(call: Call, clock: Any) -> Decision:
@@ -78,12 +104,12 @@ async def await_turn(call: Call, clock: Any) -> Decision:
     loop = running_loop()
     park = getattr(clock, "apark", None) or loop.park
     while True:
-        event = loop.event()
-        decision = call.poll(partial(loop.soon, event.set))
+        woken = loop.woken()
+        decision = call.poll(partial(loop.soon, woken.set))
         seconds = decision.seconds
         if seconds is None:
             return decision
-        await park(min(seconds, SLICE), event)
+        await park(min(seconds, SLICE), woken)
 
 
 def running_loop() -> Asyncio | Trio:
@@ -116,15 +142,15 @@ class Asyncio:
             # The loop is closed, and with it everything that waited in it.
             pass
 
-    def event(self) -> Event:
-        """An unset event."""
-        return self._asyncio.Event()
+    def woken(self) -> AsyncWoken:
+        """A wake-up for the current task."""
+        return AsyncWoken(self._asyncio.Event)
 
-    async def park(self, seconds: float, event: Event) -> None:
-        """Waits for the event, at most that long."""
-        timer = self._loop.call_later(seconds, event.set)
+    async def park(self, seconds: float, woken: AsyncWoken) -> None:
+        """Waits to be woken, at most that long."""
+        timer = self._loop.call_later(seconds, woken.nudge)
         try:
-            await event.wait()
+            await woken.wait()
         finally:
             timer.cancel()
 
@@ -150,15 +176,14 @@ class Trio:
             # The loop has ended, and with it everything that waited in it.
             pass
 
-    def event(self) -> Event:
-        """An unset event."""
-        event: Event = self._trio.Event()
-        return event
+    def woken(self) -> AsyncWoken:
+        """A wake-up for the current task."""
+        return AsyncWoken(self._trio.Event)
 
-    async def park(self, seconds: float, event: Event) -> None:
-        """Waits for the event, at most that long."""
+    async def park(self, seconds: float, woken: AsyncWoken) -> None:
+        """Waits to be woken, at most that long."""
         with self._trio.move_on_after(seconds):
-            await event.wait()
+            await woken.wait()
 
     async def checkpoint(self) -> None:
         """Lets everything else that is ready run once."""

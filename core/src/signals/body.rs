@@ -60,6 +60,16 @@ pub(super) struct Said {
     pub(super) hint: Option<Box<str>>,
 }
 
+/// The header fields that tell whether a body is worth reading.
+const TYPE: &[u8] = b"content-type";
+const LENGTH: &[u8] = b"content-length";
+const ENCODING: &[u8] = b"content-encoding";
+
+/// Whether a field of that name is looked at.
+pub(super) fn reads(name: &[u8]) -> bool {
+    [TYPE, LENGTH, ENCODING].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// How many bytes of a body are worth reading: those of a refusal, and of a
 /// success only where it is small JSON, because APIs that answer errors with
 /// 200 answer them so.
@@ -70,9 +80,9 @@ pub(super) fn wanted(status: u16, headers: &dyn Headers) -> usize {
     }
     let (mut kind, mut length, mut coded) = (Kind::Untold, None, false);
     headers.visit(&mut |name, value| match name.len() {
-        12 if name.eq_ignore_ascii_case(b"content-type") => kind = Kind::of(value),
-        14 if name.eq_ignore_ascii_case(b"content-length") => length = values::decimal(values::trim(value)),
-        16 if name.eq_ignore_ascii_case(b"content-encoding") => coded = true,
+        12 if name.eq_ignore_ascii_case(TYPE) => kind = Kind::of(value),
+        14 if name.eq_ignore_ascii_case(LENGTH) => length = values::decimal(values::trim(value)),
+        16 if name.eq_ignore_ascii_case(ENCODING) => coded = true,
         _ => {}
     });
     let fits = |most: f64| length.is_none_or(|length| length > 0.0 && length <= most);

@@ -165,6 +165,11 @@ fn glance(name: &[u8]) -> Glance {
     if told { Glance::Limits } else { Glance::Nothing }
 }
 
+/// Whether a field of that name is looked at.
+pub(super) fn reads(name: &[u8]) -> bool {
+    glance(name) != Glance::Nothing
+}
+
 impl Fields {
     /// Reads all fields.
     pub(super) fn read(headers: &dyn Headers) -> Self {

@@ -7,12 +7,14 @@ mod body;
 mod dialects;
 mod fields;
 mod grammar;
+mod hints;
 mod meters;
 mod refusal;
 mod retry_after;
 mod structured;
 mod values;
 
+pub use hints::header_may_matter;
 pub use retry_after::parse_retry_after;
 
 use body::Said;

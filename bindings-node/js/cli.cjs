@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+"use strict";
+
+const { existsSync } = require("node:fs");
+const { join } = require("node:path");
+const { parseArgs } = require("node:util");
+
+const USAGE = `Usage: rampmeter self-test [--vectors PATH]...
+
+Replays vectors offline, prints each that does not hold and "N passed, N failed".
+Exit status: 0 if all hold, 1 if one does not, 2 if the command is wrong.
+
+  --vectors PATH  a file or folder of vectors instead of those of this package
+  --version       show the version
+  --help          show this text`;
+
+function main(/** @type {string[]} */ args) {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        vectors: { type: "string", multiple: true },
+        help: { type: "boolean", short: "h" },
+        version: { type: "boolean" },
+      },
+    });
+  } catch (error) {
+    return misuse(/** @type {Error} */ (error).message);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) return say(USAGE);
+  if (values.version) return say(require("./index.cjs").version);
+  if (positionals.length !== 1 || positionals[0] !== "self-test") return misuse("say which command: self-test");
+
+  const own = join(__dirname, "../../tests/vectors");
+  const paths = values.vectors ?? [own];
+  if (values.vectors === undefined && !existsSync(own)) return misuse(`there are no vectors in ${own}: give --vectors`);
+  // The holds of made-up servers are no news.
+  process.removeAllListeners("warning");
+  const { selfTest } = require("./self-test.cjs");
+  return selfTest(paths) ? 0 : 1;
+}
+
+function say(/** @type {string} */ text) {
+  console.log(text);
+  return 0;
+}
+
+function misuse(/** @type {string} */ problem) {
+  console.error(`rampmeter: ${problem}\n\n${USAGE}`);
+  return 2;
+}
+
+process.exitCode = main(process.argv.slice(2));

@@ -66,7 +66,7 @@ fn window() -> impl Strategy<Value = Model> {
 fn model() -> impl Strategy<Value = Model> {
     prop_oneof![
         window(),
-        (1..12u64).prop_map(|cap| Model::Capacity { cap }),
+        (1..12u64, 1..500u64).prop_map(|(cap, service)| Model::Capacity { cap, service: service * MILLISECOND }),
         any::<u64>().prop_map(|seed| Model::Hostile { seed }),
     ]
 }

@@ -2,9 +2,9 @@
 
 mod rules_support;
 
-use rampmeter::Limiter;
+use rampmeter::{Decision, Limiter};
 use rules_support::world::{Happened, Model, Plan, Said, World};
-use rules_support::{MILLISECOND, SECOND, limiter};
+use rules_support::{MILLISECOND, SECOND, accept_with, assert_sends, begin, limiter, nanos};
 use serde_json::json;
 
 const HOUR: u64 = 3600 * SECOND;
@@ -30,6 +30,11 @@ fn fleet(limiter: Limiter, calls: usize, model: Model) -> Verdict {
     }
 }
 
+/// Each request is served for 200 ms.
+const fn capacity(cap: u64) -> Model {
+    Model::Capacity { cap, service: 200 * MILLISECOND }
+}
+
 const fn window(limit: u64, seconds: u64, said: Said) -> Model {
     Model::Window { limit, window: seconds * SECOND, said }
 }
@@ -45,34 +50,45 @@ fn assert_within(verdict: &Verdict, calls: usize, refused_per_accepted: f64, sec
     assert!(verdict.seconds <= seconds, "took {} s", verdict.seconds);
 }
 
+/// 200 calls under twenty seeds: nine runs of ten keep within both bounds, all
+/// of them succeed. Where the server says nothing, luck plays its part.
+#[track_caller]
+fn assert_mostly_within(model: &Model, refused_per_accepted: f64, seconds: f64) {
+    let verdicts: Vec<_> = (0..20).map(|seed| fleet(limiter(json!({"seed": seed})), 200, model.clone())).collect();
+    assert!(verdicts.iter().all(|verdict| verdict.delivered == 200), "every call succeeds");
+    let within =
+        |verdict: &&Verdict| verdict.refused_per_accepted <= refused_per_accepted && verdict.seconds <= seconds;
+    let kept = verdicts.iter().filter(within).count();
+    let shown: Vec<_> = verdicts
+        .iter()
+        .map(|verdict| format!("{:.2} in {:.2} s", verdict.refused_per_accepted, verdict.seconds))
+        .collect();
+    assert!(kept >= 18, "{kept} of 20 runs keep within {refused_per_accepted} in {seconds:.2} s: {shown:?}");
+}
+
 #[test]
 fn a_window_with_full_headers_is_never_tripped() {
-    let verdict = fleet(limiter(json!({})), 200, window(50, 2, Said::Everything));
-    assert_within(&verdict, 200, 0.0, 1.10 * 6.02);
+    assert_mostly_within(&window(50, 2, Said::Everything), 0.0, 1.10 * 6.02);
 }
 
 #[test]
 fn a_window_that_tells_its_wait_is_tripped_rarely() {
-    let verdict = fleet(limiter(json!({})), 200, window(50, 2, Said::RetryAfter));
-    assert_within(&verdict, 200, 0.20, 1.15 * 6.02);
+    assert_mostly_within(&window(50, 2, Said::RetryAfter), 0.20, 1.15 * 6.02);
 }
 
 #[test]
 fn a_window_that_tells_nothing_is_tripped_seldom() {
-    let verdict = fleet(limiter(json!({})), 200, window(50, 2, Said::Nothing));
-    assert_within(&verdict, 200, 0.35, 1.5 * 6.02);
+    assert_mostly_within(&window(50, 2, Said::Nothing), 0.35, 1.5 * 6.02);
 }
 
 #[test]
 fn a_token_bucket_is_tripped_seldom() {
-    let verdict = fleet(limiter(json!({})), 200, Model::Bucket { rate: 25, burst: 25 });
-    assert_within(&verdict, 200, 0.35, 1.3 * 7.02);
+    assert_mostly_within(&Model::Bucket { rate: 25, burst: 25 }, 0.35, 1.3 * 7.02);
 }
 
 #[test]
 fn a_concurrency_cap_is_found_and_kept() {
-    let verdict = fleet(limiter(json!({})), 200, Model::Capacity { cap: 10 });
-    assert_within(&verdict, 200, 0.15, 1.5 * 20.0 * 0.07);
+    assert_mostly_within(&capacity(10), 0.15, 1.5 * 20.0 * 0.22);
 }
 
 #[test]
@@ -133,14 +149,38 @@ fn a_release_costs_one_refusal_however_many_wait() {
 fn a_lowered_concurrency_climbs_back() {
     // The cap is two for one call's length, then a hundred.
     let limiter = limiter(json!({}));
-    let mut world = World::new(limiter.clone(), Model::Capacity { cap: 2 }, &vec![Plan::new(0, LATENCY); 30], &[]);
+    let mut world = World::new(limiter.clone(), capacity(2), &vec![Plan::new(0, LATENCY); 30], &[]);
     world.run(HOUR);
     assert!(world.refused > 0, "the cap was found");
     let start = world.trace.last().map_or(0, |(now, _)| *now);
     let plans = vec![Plan::new(start + SECOND, LATENCY); 400];
-    let mut world = World::new(limiter, Model::Capacity { cap: 100 }, &plans, &[]);
+    let mut world = World::new(limiter, capacity(100), &plans, &[]);
     world.run(HOUR);
     let last = world.trace.last().map_or(0, |(now, _)| *now);
-    // At two at a time 400 calls of 70 ms would take 14 s.
-    assert!(last - start < 10 * SECOND, "took {} ms", (last - start) / MILLISECOND);
+    // At two at a time 400 calls of 220 ms would take 44 s.
+    assert!(last - start < 30 * SECOND, "took {} ms", (last - start) / MILLISECOND);
+}
+
+#[test]
+fn an_automatic_pace_stays_inside_the_servers_window_and_uses_most_of_it() {
+    let limiter = limiter(json!({"pace": "auto"}));
+    let headers = [("RateLimit-Policy", "\"p\";q=10;w=10"), ("RateLimit", "\"p\";r=9;t=10")];
+    let mut sends = Vec::new();
+    let mut now = 0;
+    while now < 120 * SECOND {
+        let call = begin(&limiter, nanos(now));
+        loop {
+            match call.poll(nanos(now)) {
+                Decision::Sleep { wait, .. } => now += u64::try_from(wait.as_nanos()).expect("a sleep is finite"),
+                decision => break assert_sends(&decision),
+            }
+        }
+        sends.push(now);
+        accept_with(&call, nanos(now), &headers);
+    }
+    for (index, start) in sends.iter().enumerate() {
+        let inside = sends[index..].iter().take_while(|send| **send < start + 10 * SECOND).count();
+        assert!(inside <= 10, "{inside} sends within the ten seconds from {start} ns");
+    }
+    assert!(sends.len() >= 100, "120 allowed, {} sent", sends.len());
 }

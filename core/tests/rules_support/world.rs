@@ -6,15 +6,16 @@ use std::collections::BinaryHeap;
 
 use rampmeter::{Call, CallId, Decision, FailureKind, Limiter, Now, Request, Response};
 
-use super::{MILLISECOND, SECOND, START, URL};
+use super::{SECOND, START, URL};
 
 /// How the server decides.
 #[derive(Clone, Debug)]
 pub enum Model {
     /// `limit` requests per aligned window.
     Window { limit: u64, window: u64, said: Said },
-    /// At most `cap` requests at once; a bare 429 beyond.
-    Capacity { cap: u64 },
+    /// At most `cap` requests at once, each served for `service`; a bare 429
+    /// beyond.
+    Capacity { cap: u64, service: u64 },
     /// A token bucket that tells whole seconds when it is empty.
     Bucket { rate: u64, burst: u64 },
     /// Any answer at all, drawn from this seed.
@@ -284,12 +285,11 @@ impl World {
         let mut back = self.clients[client].plan.latency - self.clients[client].plan.latency / 2;
         let answer = match self.model.clone() {
             Model::Window { limit, window, said } => self.window_answer(limit, window, said),
-            Model::Capacity { cap } => {
+            Model::Capacity { cap, service } => {
                 let free = self.busy < cap;
                 if free {
                     self.busy += 1;
-                    // The way there is the way back; in between it is served.
-                    back += 50 * MILLISECOND;
+                    back += service;
                 }
                 (if free { 200 } else { 429 }, Vec::new())
             }
@@ -386,6 +386,7 @@ impl World {
     fn come_back(&mut self, client: usize, send: usize) {
         let Some((status, headers)) = self.answers[send].take() else { return };
         if matches!(self.model, Model::Capacity { .. }) && status == 200 {
+            // The way back is not counted: the client cannot know better.
             self.busy -= 1;
         }
         if self.clients[client].ended {

@@ -27,6 +27,7 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 NGINX_FOLDER = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parents[1] / "target")) / "nginx"
 START_SECONDS = 30.0
+SETTLE_SECONDS = 0.1
 
 
 class Request(NamedTuple):
@@ -50,8 +51,15 @@ class Server:
 
     def requests(self) -> list[Request]:
         """All requests answered so far, in order of arrival."""
-        lines = self._log.read_text().splitlines() if self._log.exists() else []
-        return sorted(_parse(line) for line in lines)
+        text, before = self._read(), None
+        # A server notes a request a moment after its client has the answer.
+        while text != before:
+            time.sleep(SETTLE_SECONDS)
+            text, before = self._read(), text
+        return sorted(_parse(line) for line in text.splitlines())
+
+    def _read(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
 
     @property
     def accepted(self) -> int:
@@ -95,7 +103,7 @@ def nginx(*, rate: int = 25, burst: int = 25, status: int | None = 429, hint: bo
     """
     rules = [
         # nginx counts the burst beyond the request that is being served.
-        f"limit_req zone=rate burst={burst - 1} nodelay;",
+        f"limit_req zone=rate burst={burst - 1} nodelay;" if burst > 1 else "limit_req zone=rate;",
         f"limit_req_status {status};" if status else "",
         "error_page 429 @hint;" if hint else "",
         "root $folder; try_files /answer.txt =404;",

@@ -112,8 +112,8 @@ const jobs = {
     };
     const repeated = (path, times) => Array.from({ length: 1 + times }, () => path);
     return {
-      cached: await oneByOne([...repeated("/a", repeats), ...repeated("/b", cache === "inside" ? 0 : repeats)]),
-      fresh: await oneByOne(["/c"]),
+      cached: await oneByOne([...repeated("/items/1", repeats), ...repeated("/items/2", cache === "inside" ? 0 : repeats)]),
+      fresh: await oneByOne(["/items/3"]),
     };
   },
 

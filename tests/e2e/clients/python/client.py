@@ -13,7 +13,6 @@ from typing import Any
 import hishel
 import hishel.httpx
 import httpx
-
 import rampmeter
 from rampmeter.httpx import AsyncRateLimitTransport
 
@@ -117,8 +116,10 @@ async def cached(url: str, cache: str, repeats: int) -> Facts:
             }
 
         return {
-            "cached": await one_by_one(["/a"] * (1 + repeats) + ["/b"] * (1 if cache == "inside" else 1 + repeats)),
-            "fresh": await one_by_one(["/c"]),
+            "cached": await one_by_one(
+                ["/items/1"] * (1 + repeats) + ["/items/2"] * (1 if cache == "inside" else 1 + repeats)
+            ),
+            "fresh": await one_by_one(["/items/3"]),
         }
 
 

@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use http::Extensions;
+use http::response::Parts;
 use http_cache_semantics::{BeforeRequest, CachePolicy};
-use reqwest::{Request, Response};
+use reqwest::{Request, Response, ResponseBuilderExt, Url};
 use reqwest_middleware::{Middleware, Next, Result};
 
 #[derive(Default)]
@@ -32,19 +33,29 @@ impl Middleware for Cache {
         if let Some(Entry { policy, body }) = entry
             && let BeforeRequest::Fresh(parts) = policy.before_request(&head, SystemTime::now())
         {
-            return Ok(http::Response::from_parts(parts, body).into());
+            return Ok(response(request.url(), parts, body));
         }
+        let asked = request.url().clone();
 
-        let response = next.run(request, extensions).await?;
+        let fresh = next.run(request, extensions).await?;
         let mut answer = http::Response::new(());
-        *answer.status_mut() = response.status();
-        *answer.headers_mut() = response.headers().clone();
+        *answer.status_mut() = fresh.status();
+        *answer.headers_mut() = fresh.headers().clone();
         let policy = CachePolicy::new(&head, &answer);
-        let body = response.bytes().await?.to_vec();
+        let body = fresh.bytes().await?.to_vec();
         if policy.is_storable() {
             let entry = Entry { policy, body: body.clone() };
             self.kept.lock().expect("nothing panics under this lock").insert(url, entry);
         }
-        Ok(http::Response::from_parts(answer.into_parts().0, body).into())
+        Ok(response(&asked, answer.into_parts().0, body))
     }
+}
+
+/// A response that knows whence it came.
+fn response(url: &Url, parts: Parts, body: Vec<u8>) -> Response {
+    let (mut named, ()) =
+        http::response::Builder::new().url(url.clone()).body(()).expect("nothing but a URL was given").into_parts();
+    named.status = parts.status;
+    named.headers = parts.headers;
+    http::Response::from_parts(named, body).into()
 }

@@ -141,11 +141,13 @@ impl Job {
             "outside" => (builder.with(Cache::default()).with(limit).build(), repeats),
             _ => (builder.with(limit).with(Cache::default()).build(), 0),
         };
-        let paths: Vec<&str> =
-            [("/a", repeats), ("/b", repeats_of_b)].iter().flat_map(|(path, times)| vec![*path; times + 1]).collect();
+        let paths: Vec<&str> = [("/items/1", repeats), ("/items/2", repeats_of_b)]
+            .iter()
+            .flat_map(|(path, times)| vec![*path; times + 1])
+            .collect();
         Ok(json!({
             "cached": one_by_one(&client, url, &paths).await,
-            "fresh": one_by_one(&client, url, &["/c"]).await,
+            "fresh": one_by_one(&client, url, &["/items/3"]).await,
         }))
     }
 

@@ -22,12 +22,12 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="PATH",
         action="append",
         type=Path,
-        help="a file or folder of vectors instead of those of this package",
+        help="a file or folder of vectors, instead of those of the checkout",
     )
     options = parser.parse_args(arguments)
-    paths = options.vectors or own_vectors()
+    paths = options.vectors or checkout_vectors()
     if not paths:
-        parser.error("this installation has no vectors of its own: give --vectors")
+        parser.error("there are no vectors here: give --vectors")
     for path in paths:
         if not path.exists():
             parser.error(f"there is no {path}")
@@ -39,12 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if run(paths) else 1
 
 
-def own_vectors() -> list[Path]:
-    """The vectors packed with this package, or those of the checkout that it
-    runs in; empty if there are none."""
-    package = Path(__file__).resolve().parent
-    candidates = [package / "vectors", *(folder / "tests" / "vectors" for folder in package.parents[2:3])]
-    return [next(folder for folder in candidates if folder.is_dir())] if any(map(Path.is_dir, candidates)) else []
+def checkout_vectors() -> list[Path]:
+    """The vectors of the checkout that the package lies in, or else that it is
+    run in; empty outside of one."""
+    folders = [*Path(__file__).resolve().parents[3:4], Path.cwd()]
+    found = (folder / "tests" / "vectors" for folder in folders)
+    return [folder for folder in found if folder.is_dir()][:1]
 
 
 if __name__ == "__main__":

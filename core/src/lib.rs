@@ -16,8 +16,6 @@ mod engine;
 mod error;
 mod event;
 mod head;
-// The engine is its only user.
-#[allow(dead_code, unused_imports)]
 mod keys;
 mod limiter;
 mod meter;

@@ -3,7 +3,8 @@
 
 use super::Ignored;
 use super::dialects::{self, Form, Row};
-use super::grammar::{self, Parsed, Short, What};
+use super::glance::{Glance, glance};
+use super::grammar::{self, Lower, Name, Parsed, What};
 use super::structured;
 use super::values::{self, Moment, Scale};
 use crate::head::Headers;
@@ -24,7 +25,8 @@ const MALFORMED: &str = "malformed";
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) family: u32,
-    pub(super) name: Option<Short>,
+    /// Empty for the unnamed one.
+    pub(super) name: Name,
     pub(super) limit: Counts,
     pub(super) remaining: Counts,
     pub(super) used: Counts,
@@ -34,7 +36,7 @@ pub(super) struct Group {
     pub(super) reset_after: Option<Moment>,
     pub(super) reset_time: Option<Moment>,
     /// The header that the reset came from, to be told if it is set aside.
-    pub(super) reset_header: Option<Short>,
+    pub(super) reset_header: Option<Lower>,
     pub(super) window: Option<f64>,
     pub(super) unit: Option<&'static str>,
     pub(super) rejected: bool,
@@ -89,7 +91,7 @@ pub(super) struct Item {
 pub(super) struct Policy {
     /// The group whose policy field it stood in.
     pub(super) family: u32,
-    pub(super) group: Option<Short>,
+    pub(super) group: Name,
     pub(super) name: Option<Box<str>>,
     pub(super) label: Option<Box<str>>,
     pub(super) quota: Option<f64>,
@@ -109,60 +111,24 @@ pub(super) struct Fields {
     pub(super) retry_after: Option<Vec<u8>>,
     pub(super) retry_after_ms: Option<f64>,
     /// Waits of vendors' own, with the meter that they are for.
-    pub(super) waits: Vec<(Moment, Option<Short>)>,
+    pub(super) waits: Vec<(Moment, Name)>,
     /// The name that the unnamed meter goes by.
     pub(super) label: Option<Box<str>>,
     /// Why, or for whom, a refusal was made: header and value.
-    pub(super) reasons: Vec<(Short, Box<str>)>,
+    pub(super) reasons: Vec<(Lower, Box<str>)>,
     pub(super) should_retry: Option<bool>,
     /// The unit of the unnamed meter.
     pub(super) unit: Option<&'static str>,
     pub(super) age: Option<f64>,
     pub(super) date: Option<f64>,
+    /// No field looks as if it were about limits.
+    pub(super) silent: bool,
     /// Some field is about limits, whatever it says.
     pub(super) any: bool,
     /// Some field is of Meta's family: its error codes are numbers.
     pub(super) percent_used: bool,
     pub(super) ignored: Vec<Ignored>,
     order: u32,
-}
-
-/// What a header's name promises, seen at a glance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Glance {
-    Nothing,
-    Age,
-    Date,
-    Limits,
-}
-
-/// Whether a name can be about limits: cheap, and right about every name that
-/// the grammar or the table knows.
-fn glance(name: &[u8]) -> Glance {
-    match name.len() {
-        3 if name.eq_ignore_ascii_case(b"age") => return Glance::Age,
-        4 if name.eq_ignore_ascii_case(b"date") => return Glance::Date,
-        0..=7 => return Glance::Nothing,
-        grammar::LONGEST_NAME.. => return Glance::Nothing,
-        _ => {}
-    }
-    // Every name of ours has one of these letters of its telling word at the
-    // places that are looked at.
-    let told = name.windows(4).any(|window| {
-        matches!(
-            [window[0] | 0x20, window[1] | 0x20, window[2] | 0x20, window[3] | 0x20],
-            [b'l', b'i', b'm', b'i']
-                | [b'r', b'e', b't', b'r']
-                | [b'r', b'e', b'm', b'a']
-                | [b'r', b'e', b's', b'e']
-                | [b'q', b'u', b'o', b't']
-                | [b't', b'h', b'r', b'o']
-                | [b'u', b's', b'a', b'g']
-                | [b'u', b's', b'e', b'd']
-                | [b'-', b'm', b'b', b'x']
-        )
-    });
-    if told { Glance::Limits } else { Glance::Nothing }
 }
 
 /// Whether a field of that name is looked at.
@@ -173,42 +139,46 @@ pub(super) fn reads(name: &[u8]) -> bool {
 impl Fields {
     /// Reads all fields.
     pub(super) fn read(headers: &dyn Headers) -> Self {
-        let mut fields = Self::default();
+        let mut fields = Self { silent: true, ..Self::default() };
         headers.visit(&mut |name, value| match glance(name) {
             Glance::Nothing => {}
             Glance::Date => fields.date = values::date(values::trim(value)).or(fields.date),
             Glance::Age => fields.age = values::count(value).ok().filter(|age| *age >= 0.0).or(fields.age),
-            Glance::Limits => fields.take(name, value),
+            Glance::Limits => {
+                fields.silent = false;
+                fields.take(name, value);
+            }
         });
         fields
     }
 
     /// The same for pairs that stand in a body.
     pub(super) fn take(&mut self, name: &[u8], value: &[u8]) {
-        let Some(name) = Short::lower(name) else { return };
+        let mut lower = Lower::EMPTY;
+        let Some(header) = lower.fill(name) else { return };
         if value.len() > LONGEST_VALUE {
-            return self.ignore(name.as_str(), TOO_LONG);
+            return self.ignore(header, TOO_LONG);
         }
         let value = values::trim(value);
-        if let Some(row) = dialects::lookup(name.as_str()) {
+        if let Some(row) = dialects::lookup(header) {
             self.any = true;
-            return self.by_row(&name, value, row);
+            return self.by_row(header, value, row);
         }
-        if self.retry(&name, value) {
+        if self.retry(header, value) {
             return;
         }
         for (stem, meter) in dialects::STEMS {
-            if let Some(rest) = name.as_str().strip_prefix(stem)
+            if let Some(rest) = header.strip_prefix(stem)
                 && let Some(mut parsed) = grammar::parse(&format!("ratelimit-{meter}-{rest}"))
             {
                 parsed.unit = grammar::unit(parsed.meter.as_str());
                 self.any = true;
-                return self.by_grammar(&name, value, &parsed);
+                return self.by_grammar(header, value, &parsed);
             }
         }
-        if let Some(parsed) = grammar::parse(name.as_str()) {
+        if let Some(parsed) = grammar::parse(header) {
             self.any |= !parsed.weak;
-            self.by_grammar(&name, value, &parsed);
+            self.by_grammar(header, value, &parsed);
         }
     }
 
@@ -225,8 +195,8 @@ impl Fields {
     }
 
     /// `Retry-After` and its kin that carry no rate-limit stem.
-    fn retry(&mut self, name: &Short, value: &[u8]) -> bool {
-        match name.as_str() {
+    fn retry(&mut self, header: &str, value: &[u8]) -> bool {
+        match header {
             "retry-after" => {
                 let lines = self.retry_after.get_or_insert_default();
                 if !lines.is_empty() {
@@ -241,48 +211,48 @@ impl Fields {
                 Some(millis) if millis <= values::MOST => {
                     self.retry_after_ms = Some(self.retry_after_ms.unwrap_or(0.0).max(millis));
                 }
-                _ => self.ignore(name.as_str(), values::NOT_A_NUMBER),
+                _ => self.ignore(header, values::NOT_A_NUMBER),
             },
-            "x-retry-after" => self.wait(name, value, Scale::Seconds, None),
-            "x-retry-after-ms" => self.wait(name, value, Scale::Milliseconds, None),
+            "x-retry-after" => self.wait(header, value, Scale::Seconds, Name::EMPTY),
+            "x-retry-after-ms" => self.wait(header, value, Scale::Milliseconds, Name::EMPTY),
             other => match other.strip_prefix("retry-after-") {
-                Some(meter) => self.wait(name, value, Scale::Seconds, Some(Short::from(meter))),
+                Some(meter) => self.wait(header, value, Scale::Seconds, Name::from(meter)),
                 None => return false,
             },
         }
         true
     }
 
-    fn wait(&mut self, name: &Short, value: &[u8], scale: Scale, meter: Option<Short>) {
+    fn wait(&mut self, header: &str, value: &[u8], scale: Scale, meter: Name) {
         match values::moment(value, scale) {
             Ok(moment) if self.waits.len() < MOST_METERS => self.waits.push((moment, meter)),
-            Ok(_) => self.ignore(name.as_str(), TOO_MANY),
-            Err(why) => self.ignore(name.as_str(), why),
+            Ok(_) => self.ignore(header, TOO_MANY),
+            Err(why) => self.ignore(header, why),
         }
     }
 
-    fn by_grammar(&mut self, name: &Short, value: &[u8], parsed: &Parsed) {
+    fn by_grammar(&mut self, header: &str, value: &[u8], parsed: &Parsed) {
         match parsed.what {
             What::Unknown => {
                 // A field per endpoint, figures within: `total=100; remaining=99`.
                 if value.contains(&b'=') {
-                    self.state(name, value, parsed);
+                    self.state(header, value, parsed);
                 } else if !parsed.weak {
-                    self.ignore(name.as_str(), UNKNOWN);
+                    self.ignore(header, UNKNOWN);
                 }
             }
-            What::Bare if values::count(value).is_ok() => self.figure(name, value, What::Limit, parsed),
-            What::Bare if value.contains(&b'=') || value.contains(&b'"') => self.state(name, value, parsed),
-            What::Bare => self.figure(name, value, What::Limit, parsed),
-            What::Policy => self.policy(name, value, parsed),
-            what => self.figure(name, value, what, parsed),
+            What::Bare if values::count(value).is_ok() => self.figure(header, value, What::Limit, parsed),
+            What::Bare if value.contains(&b'=') || value.contains(&b'"') => self.state(header, value, parsed),
+            What::Bare => self.figure(header, value, What::Limit, parsed),
+            What::Policy => self.policy(header, value, parsed),
+            what => self.figure(header, value, what, parsed),
         }
     }
 
-    fn by_row(&mut self, name: &Short, value: &[u8], row: &Row) {
+    fn by_row(&mut self, header: &str, value: &[u8], row: &Row) {
         let parsed = Parsed {
             family: 0,
-            meter: Short::from(row.meter),
+            meter: Name::from(row.meter),
             what: What::Unknown,
             scale: Scale::Open,
             window: row.window,
@@ -297,16 +267,16 @@ impl Fields {
             Form::Figure(what, scale) => {
                 // Figures of one vendor whose names the grammar reads too
                 // belong to the same group.
-                let family = grammar::parse(name.as_str()).map_or(0, |parsed| parsed.family);
-                self.figure(name, value, what, &Parsed { scale, family, ..parsed });
+                let family = grammar::parse(header).map_or(0, |parsed| parsed.family);
+                self.figure(header, value, what, &Parsed { scale, family, ..parsed });
             }
             Form::PerSecond => match values::decimal(value) {
                 Some(rate) if rate <= values::MOST => {
                     self.item(Item { limit: Some(rate), window: row.window.map(f64::from), ..Item::default() });
                 }
-                _ => self.ignore(name.as_str(), values::NOT_A_NUMBER),
+                _ => self.ignore(header, values::NOT_A_NUMBER),
             },
-            Form::NamedUsedOfLimit => self.each(name, value, b";,", |fields, part| {
+            Form::NamedUsedOfLimit => self.each(header, value, b";,", |fields, part| {
                 let (meter, figures) = structured::pair(part)?;
                 let figures = figures.split(|byte| *byte == b'(').next()?;
                 let (used, limit) = fraction(figures)?;
@@ -319,18 +289,18 @@ impl Fields {
                 });
                 Some(())
             }),
-            Form::LimitPerWindow | Form::UsedPerWindow => self.each(name, value, b",", |fields, part| {
+            Form::LimitPerWindow | Form::UsedPerWindow => self.each(header, value, b",", |fields, part| {
                 let (figure, window) = halves(part, b':')?;
                 fields.windowed(row, figure, window);
                 Some(())
             }),
-            Form::NamedCounts => self.each(name, value, b",", |fields, part| {
+            Form::NamedCounts => self.each(header, value, b",", |fields, part| {
                 let (meter, count) = halves_text(part, b';')?;
                 let window = window_in(meter);
                 fields.item(Item { name: Some(meter.into()), remaining: Some(count), window, ..Item::default() });
                 Some(())
             }),
-            Form::Categories => self.each(name, value, b",", |fields, part| {
+            Form::Categories => self.each(header, value, b",", |fields, part| {
                 let mut parts = part.split(|byte| *byte == b':');
                 let seconds = values::decimal(values::trim(parts.next()?))?;
                 let categories = core::str::from_utf8(parts.next()?).ok()?.trim();
@@ -341,7 +311,7 @@ impl Fields {
             }),
             Form::UsedInWindow => {
                 let start = row.header.len() - 1;
-                let window = name.as_str().get(start..).and_then(|end| values::period(end.trim_start_matches('-')));
+                let window = header.get(start..).and_then(|end| values::period(end.trim_start_matches('-')));
                 match (values::count(value), window) {
                     (Ok(_), Some(window)) => self.item(Item {
                         name: Some(row.meter.into()),
@@ -350,29 +320,29 @@ impl Fields {
                         ..Item::default()
                     }),
                     (Ok(_), None) => {}
-                    (Err(why), _) => self.ignore(name.as_str(), why),
+                    (Err(why), _) => self.ignore(header, why),
                 }
             }
             Form::PercentUsed => {
                 self.percent_used = true;
                 match serde_json::from_slice::<serde_json::Value>(value) {
                     Ok(usage) => self.percents(&usage, row.meter, 0),
-                    Err(_) => self.ignore(name.as_str(), MALFORMED),
+                    Err(_) => self.ignore(header, MALFORMED),
                 }
             }
-            Form::Quotas => self.state(name, value, &parsed),
+            Form::Quotas => self.state(header, value, &parsed),
         }
     }
 
     /// Reads each part of a list; those that cannot be read are told once.
-    fn each(&mut self, name: &Short, value: &[u8], at: &[u8], mut read: impl FnMut(&mut Self, &[u8]) -> Option<()>) {
+    fn each(&mut self, header: &str, value: &[u8], at: &[u8], mut read: impl FnMut(&mut Self, &[u8]) -> Option<()>) {
         let mut whole = true;
         for part in value.split(|byte| at.contains(byte)).take(MOST_METERS) {
             let part = values::trim(part);
             whole &= part.is_empty() || read(self, part).is_some();
         }
         if !whole {
-            self.ignore(name.as_str(), MALFORMED);
+            self.ignore(header, MALFORMED);
         }
     }
 
@@ -426,7 +396,7 @@ impl Fields {
                     };
                     if key == "estimated_time_to_regain_access" {
                         if number > 0.0 && self.waits.len() < MOST_METERS {
-                            self.waits.push((Moment::In(number * 60.0), None));
+                            self.waits.push((Moment::In(number * 60.0), Name::EMPTY));
                         }
                     } else if key.ends_with("_pct")
                         || matches!(key.as_str(), "call_count" | "total_time" | "total_cputime")
@@ -454,7 +424,7 @@ impl Fields {
     }
 
     fn group(&mut self, parsed: &Parsed) -> Option<&mut Group> {
-        let name = (!parsed.meter.is_empty()).then_some(parsed.meter);
+        let name = parsed.meter;
         let found = self.groups.iter().position(|group| group.family == parsed.family && group.name == name);
         let at = match found {
             Some(at) => at,
@@ -478,20 +448,19 @@ impl Fields {
         Some(group)
     }
 
-    fn figure(&mut self, name: &Short, value: &[u8], what: What, parsed: &Parsed) {
+    fn figure(&mut self, header: &str, value: &[u8], what: What, parsed: &Parsed) {
         let read = match what {
             What::Limit | What::Remaining | What::Used => self.counter(value, what, parsed),
             What::Utilization => values::decimal(value)
                 .filter(|share| *share <= 1e6)
                 .ok_or(values::NOT_A_NUMBER)
                 .map(|share| self.set(parsed, |group| group.utilization = Some(share))),
-            What::Reset | What::ResetAfter | What::ResetTime => self.reset(name, value, what, parsed),
+            What::Reset | What::ResetAfter | What::ResetTime => self.reset(header, value, what, parsed),
             What::Window => self.window(value, parsed),
             What::Wait => {
                 if !parsed.informative {
-                    let meter = (!parsed.meter.is_empty()).then_some(parsed.meter);
                     let scale = if parsed.scale == Scale::Open { Scale::Seconds } else { parsed.scale };
-                    self.wait(name, value, scale, meter);
+                    self.wait(header, value, scale, parsed.meter);
                 }
                 Ok(())
             }
@@ -504,7 +473,7 @@ impl Fields {
             },
             What::Reason => match core::str::from_utf8(value) {
                 Ok(reason) if self.reasons.len() < MOST_METERS && reason.len() <= 128 => {
-                    self.reasons.push((*name, reason.into()));
+                    self.reasons.push((header.into(), reason.into()));
                     Ok(())
                 }
                 _ => Err(MALFORMED),
@@ -521,7 +490,7 @@ impl Fields {
         if let Err(why) = read
             && !parsed.weak
         {
-            self.ignore(name.as_str(), why);
+            self.ignore(header, why);
         }
     }
 
@@ -580,7 +549,7 @@ impl Fields {
         Ok(())
     }
 
-    fn reset(&mut self, name: &Short, value: &[u8], what: What, parsed: &Parsed) -> Result<(), &'static str> {
+    fn reset(&mut self, header: &str, value: &[u8], what: What, parsed: &Parsed) -> Result<(), &'static str> {
         let scale = match (parsed.scale, what) {
             (Scale::Open, What::ResetAfter) => Scale::Seconds,
             (scale, _) => scale,
@@ -602,7 +571,7 @@ impl Fields {
             }
         };
         self.set(parsed, |group| {
-            group.reset_header.get_or_insert(*name);
+            group.reset_header.get_or_insert_with(|| header.into());
             let slot = match what {
                 What::ResetAfter => &mut group.reset_after,
                 What::ResetTime => &mut group.reset_time,
@@ -636,8 +605,8 @@ impl Fields {
 
     /// The state of meters in one field: `limit=10, remaining=5, reset=3`
     /// (draft 07), `"name";r=5;t=3` (drafts 08 on), or the like.
-    fn state(&mut self, name: &Short, value: &[u8], parsed: &Parsed) {
-        let Some(members) = structured::members(value) else { return self.ignore(name.as_str(), MALFORMED) };
+    fn state(&mut self, header: &str, value: &[u8], parsed: &Parsed) {
+        let Some(members) = structured::members(value) else { return self.ignore(header, MALFORMED) };
         let mut plain = Item::default();
         let mut malformed = false;
         for member in members.take(MOST_METERS) {
@@ -665,18 +634,18 @@ impl Fields {
             self.set(parsed, |group| {
                 plain.limit.into_iter().for_each(|limit| group.limit.push(limit));
                 plain.remaining.into_iter().for_each(|remaining| group.remaining.push(remaining));
-                group.reset_header.get_or_insert(*name);
+                group.reset_header.get_or_insert_with(|| header.into());
                 group.reset = plain.reset.or(group.reset);
                 group.window = plain.window.or(group.window);
             });
         }
         if malformed {
-            self.ignore(name.as_str(), MALFORMED);
+            self.ignore(header, MALFORMED);
         }
     }
 
-    fn policy(&mut self, name: &Short, value: &[u8], parsed: &Parsed) {
-        let Some(members) = structured::members(value) else { return self.ignore(name.as_str(), MALFORMED) };
+    fn policy(&mut self, header: &str, value: &[u8], parsed: &Parsed) {
+        let Some(members) = structured::members(value) else { return self.ignore(header, MALFORMED) };
         let mut malformed = false;
         for member in members.take(MOST_METERS) {
             match policy_member(member) {
@@ -685,13 +654,13 @@ impl Fields {
             }
         }
         if malformed {
-            self.ignore(name.as_str(), MALFORMED);
+            self.ignore(header, MALFORMED);
         }
     }
 
     fn add_policy(&mut self, parsed: &Parsed, policy: Policy) {
         if self.policies.len() < MOST_METERS {
-            let group = (!parsed.meter.is_empty()).then_some(parsed.meter);
+            let group = parsed.meter;
             let order = self.next();
             let informative = parsed.informative;
             self.policies.push(Policy { family: parsed.family, group, order, informative, ..policy });

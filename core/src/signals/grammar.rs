@@ -9,32 +9,25 @@
 use super::values::{self, Scale};
 
 /// The longest header name that is looked at.
-pub(super) const LONGEST_NAME: usize = 96;
+pub(super) const LONGEST_NAME: usize = 64;
+/// The longest name of a meter that a header's name can give; what goes
+/// beyond is cut.
+const LONGEST_METER: usize = 47;
 
-/// A lower-case name on the stack.
+/// A text on the stack, ASCII.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Short {
+pub(super) struct Short<const MOST: usize> {
     len: u8,
-    bytes: [u8; LONGEST_NAME],
+    bytes: [u8; MOST],
 }
 
-impl Short {
-    pub(super) const EMPTY: Self = Self { len: 0, bytes: [0; LONGEST_NAME] };
+/// A header's name in lower case.
+pub(super) type Lower = Short<LONGEST_NAME>;
+/// A meter's name; empty for the unnamed one.
+pub(super) type Name = Short<LONGEST_METER>;
 
-    /// That header name in lower case, with `-` for `_`; `None` if it is too
-    /// long or not plain ASCII.
-    pub(super) fn lower(name: &[u8]) -> Option<Self> {
-        let mut short = Self::EMPTY;
-        for (at, byte) in short.bytes.get_mut(..name.len())?.iter_mut().zip(name) {
-            *at = match byte {
-                b'_' => b'-',
-                byte if byte.is_ascii_graphic() => byte.to_ascii_lowercase(),
-                _ => return None,
-            };
-        }
-        short.len = name.len() as u8;
-        Some(short)
-    }
+impl<const MOST: usize> Short<MOST> {
+    pub(super) const EMPTY: Self = Self { len: 0, bytes: [0; MOST] };
 
     pub(super) fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
@@ -44,31 +37,55 @@ impl Short {
         self.len == 0
     }
 
-    /// Appends a word after a hyphen. Words come from one header name, so
-    /// they fit; what does not is cut.
+    /// Appends a word after a hyphen.
     fn push(&mut self, word: &str) {
-        let glue = usize::from(self.len > 0);
-        let start = usize::from(self.len);
-        let end = (start + glue + word.len()).min(LONGEST_NAME);
-        if let Some(room) = self.bytes.get_mut(start..end)
-            && room.len() > glue
-        {
-            room[..glue].fill(b'-');
-            room[glue..].copy_from_slice(&word.as_bytes()[..end - start - glue]);
-            self.len = end as u8;
+        if self.len > 0 {
+            self.append(b"-");
         }
+        self.append(word.as_bytes());
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let start = usize::from(self.len);
+        let room = &mut self.bytes[start..];
+        let fits = bytes.len().min(room.len());
+        room[..fits].copy_from_slice(&bytes[..fits]);
+        self.len += fits as u8;
     }
 }
 
-impl From<&str> for Short {
+impl<const MOST: usize> Default for Short<MOST> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Lower {
+    /// Takes that header name in lower case, with `-` for `_`, and shows it;
+    /// `None` if it is too long or not plain ASCII.
+    pub(super) fn fill(&mut self, name: &[u8]) -> Option<&str> {
+        self.bytes.get_mut(..name.len())?.copy_from_slice(name);
+        self.len = name.len() as u8;
+        // All places alike, taken or not: that is one sweep without branches.
+        let mut plain = true;
+        for byte in &mut self.bytes {
+            plain &= *byte < 0x7f;
+            let upper = byte.is_ascii_uppercase();
+            *byte = if *byte == b'_' { b'-' } else { *byte | u8::from(upper) << 5 };
+        }
+        plain.then(|| self.as_str())
+    }
+}
+
+impl<const MOST: usize> From<&str> for Short<MOST> {
     fn from(name: &str) -> Self {
         let mut short = Self::EMPTY;
-        short.push(name);
+        short.append(name.as_bytes());
         short
     }
 }
 
-impl core::fmt::Debug for Short {
+impl<const MOST: usize> core::fmt::Debug for Short<MOST> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.as_str().fmt(f)
     }
@@ -118,7 +135,7 @@ pub(super) struct Parsed {
     /// that one field of each makes one group.
     pub(super) family: u32,
     /// The meter's name, empty for the unnamed one.
-    pub(super) meter: Short,
+    pub(super) meter: Name,
     pub(super) what: What,
     pub(super) scale: Scale,
     /// The window's seconds, if the name tells a period.
@@ -132,28 +149,23 @@ pub(super) struct Parsed {
 
 /// Takes a lower-case name apart; `None` if it is about something else.
 pub(super) fn parse(name: &str) -> Option<Parsed> {
-    let mut words = [""; 16];
+    if let Some(parsed) = plain(name) {
+        return Some(parsed);
+    }
+    let mut words = [""; 12];
     let mut count = 0;
     for word in name.split(['-', '.']).filter(|word| !word.is_empty()) {
         *words.get_mut(count)? = word;
         count += 1;
     }
     let words = &words[..count];
-    let words = words.strip_prefix(&["x"]).unwrap_or(words);
-    let stem = Stem::find(words)?;
-
-    let mut parsed = Parsed {
-        family: 0x811c_9dc5,
-        meter: Short::EMPTY,
-        what: What::Unknown,
-        scale: Scale::Open,
-        window: None,
-        unit: None,
-        weak: stem.weak,
-        informative: false,
+    let (extension, words) = match words.strip_prefix(&["x"]) {
+        Some(words) => (true, words),
+        None => (false, words),
     };
-    parsed.mix(if name.starts_with("x-") { "x" } else { "" });
-    parsed.mix(stem.spelling);
+    let stem = Stem::find(words)?;
+    let mut parsed = Parsed::new(extension, stem.spelling);
+    parsed.weak = matches!(stem.spelling, Spelling::Weak(_));
 
     let (before, after) = (&words[..stem.from], &words[stem.to..]);
     for word in before {
@@ -176,43 +188,95 @@ pub(super) fn parse(name: &str) -> Option<Parsed> {
     Some(parsed)
 }
 
+/// The names that most responses carry, `x-ratelimit-limit` and its like,
+/// without the search that others need.
+fn plain(name: &str) -> Option<Parsed> {
+    let (extension, rest) = match name.strip_prefix("x-") {
+        Some(rest) => (true, rest),
+        None => (false, name),
+    };
+    let (spelling, word) = match rest.strip_prefix("ratelimit-") {
+        Some(word) => (Spelling::Joined, word),
+        None => (Spelling::Hyphen, rest.strip_prefix("rate-limit-")?),
+    };
+    let mut parsed = Parsed::new(extension, spelling);
+    parsed.what = whole_field(word)?;
+    Some(parsed)
+}
+
+/// How the stem is spelled.
+#[derive(Clone, Copy)]
+enum Spelling {
+    Joined,
+    Hyphen,
+    /// Another word for it.
+    Weak(u8),
+}
+
 struct Stem<'a> {
     /// The words from `from` up to `to` are the stem.
     from: usize,
     to: usize,
-    spelling: &'static str,
+    spelling: Spelling,
     /// What is glued to it on either side.
     before: &'a str,
     after: &'a str,
-    weak: bool,
 }
 
 impl<'a> Stem<'a> {
     fn find(words: &[&'a str]) -> Option<Self> {
         for (at, word) in words.iter().enumerate() {
-            if let Some(start) = word.find("ratelimit") {
-                let (before, after) = (&word[..start], &word[start + 9..]);
-                let after = if after == "s" { "" } else { after };
-                return Some(Self { from: at, to: at + 1, spelling: "ratelimit", before, after, weak: false });
+            if let Some((before, after)) = split_stem(word) {
+                return Some(Self { from: at, to: at + 1, spelling: Spelling::Joined, before, after });
             }
             if *word == "rate" && matches!(words.get(at + 1), Some(&"limit" | &"limits")) {
-                return Some(Self { from: at, to: at + 2, spelling: "rate-limit", before: "", after: "", weak: false });
+                return Some(Self { from: at, to: at + 2, spelling: Spelling::Hyphen, before: "", after: "" });
             }
         }
         words.iter().enumerate().find_map(|(at, word)| {
             let (spelling, before) = match *word {
-                "limit" | "limits" => ("limit", ""),
-                "quota" => ("quota", ""),
-                "throttle" | "throttling" => ("throttle", ""),
-                "requests" | "calls" => ("calls", ""),
-                glued => ("limit", glued.strip_suffix("limit")?),
+                "limit" | "limits" => (Spelling::Weak(0), ""),
+                "quota" => (Spelling::Weak(1), ""),
+                "throttle" | "throttling" => (Spelling::Weak(2), ""),
+                "requests" | "calls" => (Spelling::Weak(3), ""),
+                glued => (Spelling::Weak(0), glued.strip_suffix("limit")?),
             };
-            Some(Self { from: at, to: at + 1, spelling, before, after: "", weak: true })
+            Some(Self { from: at, to: at + 1, spelling, before, after: "" })
         })
     }
 }
 
+/// What stands around `ratelimit` in a word.
+fn split_stem(word: &str) -> Option<(&str, &str)> {
+    const STEM: &[u8] = b"ratelimit";
+    let start = match word.len() {
+        0..9 => return None,
+        9 => (word.as_bytes() == STEM).then_some(0)?,
+        _ => word.as_bytes().windows(STEM.len()).position(|window| window == STEM)?,
+    };
+    let after = &word[start + STEM.len()..];
+    Some((&word[..start], if after == "s" { "" } else { after }))
+}
+
 impl Parsed {
+    fn new(extension: bool, spelling: Spelling) -> Self {
+        let spelling = match spelling {
+            Spelling::Joined => 0,
+            Spelling::Hyphen => 1,
+            Spelling::Weak(word) => 2 + u32::from(word),
+        };
+        Self {
+            family: 0x811c_9dc5 ^ (spelling << 1 | u32::from(extension)),
+            meter: Name::EMPTY,
+            what: What::Unknown,
+            scale: Scale::Open,
+            window: None,
+            unit: None,
+            weak: false,
+            informative: false,
+        }
+    }
+
     fn mix(&mut self, word: &str) {
         // FNV-1a: a few short words, told apart.
         for byte in word.bytes().chain([b'-']) {
@@ -227,7 +291,7 @@ impl Parsed {
             self.what = What::Bare;
             return;
         }
-        let mut words = [("", None); 17];
+        let mut words = [("", None); 13];
         let mut count = 0;
         for word in core::iter::once(&glued).chain(after).filter(|word| !word.is_empty()) {
             words[count] = (*word, field(word));
@@ -320,11 +384,16 @@ fn field(word: &str) -> Option<What> {
 
 fn whole_field(word: &str) -> Option<What> {
     Some(match word {
-        "limit" | "limits" | "max" | "maximum" | "quota" | "total" | "capacity" | "ceiling" => What::Limit,
-        "remaining" | "remain" | "left" | "available" => What::Remaining,
-        "used" | "usage" | "observed" | "consumed" | "count" => What::Used,
+        // The commonest first: they are compared one by one.
+        "limit" => What::Limit,
+        "remaining" => What::Remaining,
+        "reset" => What::Reset,
+        "used" => What::Used,
+        "limits" | "max" | "maximum" | "quota" | "total" | "capacity" | "ceiling" => What::Limit,
+        "remain" | "left" | "available" => What::Remaining,
+        "usage" | "observed" | "consumed" | "count" => What::Used,
         "utilization" => What::Utilization,
-        "reset" | "resets" | "next" => What::Reset,
+        "resets" | "next" => What::Reset,
         "resetafter" => What::ResetAfter,
         "resettime" | "resetdate" => What::ResetTime,
         "resetat" => What::Reset,
@@ -410,8 +479,8 @@ mod tests {
     use super::*;
 
     fn read(name: &str) -> (String, What, Option<u32>) {
-        let short = Short::lower(name.as_bytes()).unwrap();
-        let parsed = parse(short.as_str()).unwrap();
+        let mut lower = Lower::EMPTY;
+        let parsed = parse(lower.fill(name.as_bytes()).unwrap()).unwrap();
         (parsed.meter.as_str().to_owned(), parsed.what, parsed.window)
     }
 

@@ -74,7 +74,7 @@ fn from_group(
     context: Context,
     drafts: &mut Vec<Draft>,
 ) {
-    let name = group.name.map(|name| Box::from(name.as_str()));
+    let name = (!group.name.is_empty()).then(|| group.name.as_str().into());
     let windows = group.used.len();
     if windows > 1 && windows == group.limit.len() {
         return by_position(&group, drafts);
@@ -174,7 +174,7 @@ fn by_position(group: &Group, drafts: &mut Vec<Draft>) {
             Some((word, window)) => ((*word).to_owned(), Some(f64::from(*window))),
             None => ((at + 1).to_string(), None),
         };
-        let name = group.name.map_or_else(|| word.clone(), |name| format!("{}-{word}", name.as_str()));
+        let name = if group.name.is_empty() { word } else { format!("{}-{word}", group.name.as_str()) };
         if let (Some(limit), Some(used)) = (group.limit.get(at), group.used.get(at))
             && limit >= 0.0
         {
@@ -253,7 +253,7 @@ fn from_item(fields: &mut Fields, item: Item, policies: &mut Vec<Policy>, contex
 }
 
 fn from_policy(policy: Policy) -> Draft {
-    let group = policy.group.map(|name| Box::from(name.as_str()));
+    let group = (!policy.group.is_empty()).then(|| policy.group.as_str().into());
     Draft {
         name: policy.name.or(group),
         limit: policy.quota,

@@ -6,6 +6,7 @@ use core::time::Duration;
 mod body;
 mod dialects;
 mod fields;
+mod glance;
 mod grammar;
 mod hints;
 mod meters;
@@ -165,6 +166,10 @@ impl Reader {
         let mut fields = Fields::read(response.headers);
         let status = response.status;
         let served = status < 400;
+        if served && fields.silent && response.body.is_none() {
+            let (age, date) = (fields.age.and_then(retry_after::span), fields.date.and_then(values::wall));
+            return Signals { age, date, ..Signals::default() };
+        }
         let said = match response.body {
             Some(body) => Said::read(body, &mut fields, served),
             None => Said::default(),

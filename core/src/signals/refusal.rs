@@ -190,7 +190,7 @@ fn meter(
     match empty[..] {
         [] => {
             // A wait of a meter's own, without counters.
-            let mut named = fields.waits.iter().filter_map(|(_, meter)| *meter);
+            let mut named = fields.waits.iter().map(|(_, meter)| meter).filter(|meter| !meter.is_empty());
             named.next().filter(|_| named.next().is_none()).map(|name| name.as_str().into())
         }
         [only] => only.name.clone(),

@@ -1,5 +1,6 @@
 //! What reading a response's head costs, as multiples of what `httpdate` takes
-//! for one date in the same run.
+//! for one date in the same run; beside it the `rate-limits` crate, which reads
+//! fewer dialects.
 //!
 //! `cargo bench --bench signals`
 
@@ -69,11 +70,15 @@ fn main() {
     let now = Wall::from_unix_seconds(1_786_000_000.0);
     let with_limits: Vec<_> = ORDINARY.into_iter().chain(GITHUB).collect();
     let with_limits = &with_limits;
+    let peer =
+        |fields: &[(&'static str, &'static str)]| rate_limits::RateLimit::extract(fields.iter().copied()).is_ok();
     let mut tasks = [
         Task::new("one date by httpdate", || httpdate::parse_http_date(black_box("Thu, 06 Aug 2026 07:06:40 GMT"))),
         Task::new("20 ordinary fields", || reader.read(&Response::new(black_box(200), &ORDINARY), now)),
         Task::new("6 fields like GitHub's", || reader.read(&Response::new(black_box(200), &GITHUB), now)),
         Task::new("both", || reader.read(&Response::new(black_box(200), with_limits), now)),
+        Task::new("20 ordinary fields, by rate-limits", || peer(black_box(&ORDINARY))),
+        Task::new("both, by rate-limits", || peer(black_box(with_limits))),
         Task::new("wants_body of the 20 ordinary fields", || reader.wants_body(black_box(200), &ORDINARY)),
     ];
     // In turns, so that a busy machine disturbs all alike.

@@ -122,6 +122,12 @@ impl Gate {
         self.single
     }
 
+    /// In single file after a wait that nobody asked for: the one who goes
+    /// first is likely to be refused again.
+    pub(super) fn is_guessing(&self) -> bool {
+        self.single && !self.asked
+    }
+
     pub(super) fn until(&self) -> Instant {
         self.until
     }

@@ -4,6 +4,11 @@
 //! earlier sends still unanswered`. Believing the answer of the request sent
 //! *last*, not of the one that arrived last, makes answers out of order
 //! harmless.
+//!
+//! Requests that are out together may also be *counted* in another order than
+//! they were sent. An earlier one whose own answer shows less than what is
+//! believed was counted later, so its share stays spent; a later one whose
+//! answer shows no less was counted before, so it is not believed.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -42,6 +47,11 @@ pub(super) struct Ledger {
     /// route.
     seq: u64,
     read_at: Instant,
+    /// The last request that was out when it was read.
+    sent_when_read: u64,
+    /// What users see of what is left: the word of the request sent last.
+    shown: Option<f64>,
+    shown_seq: u64,
     pub(super) last_route: u16,
     /// When a spent meter may be asked again: its reset and the jitter.
     opens_at: Option<Instant>,
@@ -52,7 +62,13 @@ pub(super) struct Ledger {
     log: VecDeque<Entry>,
     /// What was spent, and by how many, after the reading and before that:
     /// any further reading covers it.
-    passed: (f64, u32),
+    passed: f64,
+    /// Earlier sends that were counted after the reading.
+    late: Vec<Late>,
+    /// The last request sent.
+    last_sent: u64,
+    /// All requests sent.
+    sends: u64,
     unanswered: usize,
     spent: f64,
     offered: f64,
@@ -71,6 +87,18 @@ struct Entry {
     seq: u64,
     cost: f64,
     answered: bool,
+    /// What its own answer said was left.
+    left: Option<f64>,
+}
+
+/// A send that was counted after the reading, though sent before.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    cost: f64,
+    left: f64,
+    /// The last request sent when it was answered: what was sent later saw it
+    /// counted.
+    until: u64,
 }
 
 /// How a reading relates to what the meter knew.
@@ -122,11 +150,17 @@ impl Ledger {
             informative: false,
             seq: 0,
             read_at: Instant::default(),
+            sent_when_read: 0,
+            shown: None,
+            shown_seq: 0,
             last_route: 0,
             opens_at: None,
             distrust: 0,
             log: VecDeque::new(),
-            passed: (0.0, 0),
+            passed: 0.0,
+            late: Vec::new(),
+            last_sent: 0,
+            sends: 0,
             unanswered: 0,
             spent: 0.0,
             offered: 0.0,
@@ -249,7 +283,8 @@ impl Ledger {
         self.reset = None;
         self.opens_at = None;
         self.log.retain(|entry| !entry.answered);
-        self.passed = (0.0, 0);
+        self.passed = 0.0;
+        self.late.clear();
         self.spent = self.log.iter().map(|entry| entry.cost).sum();
     }
 
@@ -316,10 +351,17 @@ impl Ledger {
         usable: bool,
         policy: &Policy,
     ) -> bool {
-        if seq < self.seq {
-            return false;
-        }
         self.read_once = true;
+        if let Ok(at) = self.log.binary_search_by_key(&seq, |entry| entry.seq) {
+            self.log[at].left = reading.remaining;
+        }
+        let same_window = self.is_same_window(now, reading);
+        let overtaken = seq <= self.sent_when_read
+            && same_window
+            && matches!((self.remaining, reading.remaining), (Some(old), Some(new)) if self.trusted && new >= old);
+        if seq < self.seq || overtaken {
+            return self.show(seq, reading);
+        }
         let agrees = self.compare(now, seq, reading) == Agreement::Same;
         if agrees {
             self.distrust = self.distrust.saturating_sub(1);
@@ -336,17 +378,18 @@ impl Ledger {
         }
         self.informative = reading.informative;
         self.sharing.state(policy.processes);
-        let old_reset = self.reset;
+        self.show(seq, reading);
         if let Some(reset) = reading.reset {
             self.reset = Some(now.after(nanos(reset)));
         }
         if let Some(remaining) = reading.remaining {
-            self.compare_notes(seq, remaining, old_reset);
+            self.compare_notes(seq, remaining, same_window);
             if reading.reset.is_none() {
                 self.reset = None;
             }
             let old = core::mem::replace(&mut self.seq, seq);
             self.read_at = now;
+            self.sent_when_read = self.last_sent;
             self.remaining = Some(remaining);
             self.trusted = usable;
             self.cover(old, seq);
@@ -355,19 +398,38 @@ impl Ledger {
         before != (self.limit, self.remaining, self.reset, self.window)
     }
 
-    /// What others spent, seen between this reading and the one before.
-    fn compare_notes(&mut self, seq: u64, remaining: f64, old_reset: Option<Instant>) {
-        let same_window = match (old_reset, self.reset) {
-            (Some(old), Some(new)) => new.since(old).max(old.since(new)) <= SECOND,
-            _ => false,
-        };
-        match (self.remaining, same_window && self.trusted) {
-            (Some(old), true) => {
-                let from = self.log.partition_point(|entry| entry.seq <= self.seq);
-                let to = self.log.partition_point(|entry| entry.seq <= seq);
-                self.sharing.observe(old - remaining, f64::from(self.passed.1) + (to - from) as f64);
+    /// The word of the request sent last is what users see.
+    fn show(&mut self, seq: u64, reading: &Reading) -> bool {
+        let changes = seq >= self.shown_seq && reading.remaining.is_some() && self.shown != reading.remaining;
+        if seq >= self.shown_seq && reading.remaining.is_some() {
+            self.shown = reading.remaining;
+            self.shown_seq = seq;
+        }
+        changes
+    }
+
+    /// Whether the reading can be of the window that is known. Whole seconds
+    /// blur a reset.
+    fn is_same_window(&self, now: Instant, reading: &Reading) -> bool {
+        match (self.reset, reading.reset) {
+            (Some(reset), Some(new)) => {
+                let new = now.after(nanos(new));
+                now < reset && reset.since(new).max(new.since(reset)) <= SECOND
             }
-            _ => self.sharing.fade(),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// What others spent, seen between this reading and the one before.
+    fn compare_notes(&mut self, seq: u64, remaining: f64, same_window: bool) {
+        if !same_window || !self.trusted {
+            // All that were surely counted by then are behind the anchor.
+            let own = self.log.back().is_some_and(|entry| entry.seq >= seq && !entry.answered);
+            let unsure = self.unanswered as u64 - u64::from(own && self.unanswered > 0);
+            self.sharing.anchor(remaining, self.sends.saturating_sub(unsure));
+        } else {
+            self.sharing.observe(remaining, self.sends);
         }
     }
 
@@ -398,12 +460,33 @@ impl Ledger {
         let to = self.log.partition_point(|entry| entry.seq <= new);
         for at in from..to {
             if self.log[at].answered {
-                self.strike(at);
+                self.retire(at);
             }
         }
-        self.spent = (self.spent - self.passed.0).max(0.0);
-        self.passed = (0.0, 0);
+        self.spent = (self.spent - self.passed).max(0.0);
+        self.passed = 0.0;
+        let left = self.remaining.unwrap_or(0.0);
+        let (mut freed, late) = (0.0, &mut self.late);
+        late.retain(|late| {
+            let stays = late.left < left && late.until >= new;
+            freed += if stays { 0.0 } else { late.cost };
+            stays
+        });
+        self.spent = (self.spent - freed).max(0.0);
         self.trim();
+    }
+
+    /// An answered request before the reading: covered by it, unless its own
+    /// answer shows that it was counted later.
+    fn retire(&mut self, at: usize) {
+        let entry = self.log[at];
+        match (entry.left, self.remaining) {
+            (Some(left), Some(believed)) if self.trusted && left < believed && entry.cost > 0.0 => {
+                self.late.push(Late { cost: entry.cost, left, until: self.last_sent });
+                self.log[at].cost = 0.0;
+            }
+            _ => self.strike(at),
+        }
     }
 
     fn strike(&mut self, at: usize) {
@@ -418,13 +501,12 @@ impl Ledger {
         while let Some(entry) = self.log.front().copied().filter(|entry| entry.answered) {
             self.log.pop_front();
             if entry.seq > self.seq {
-                self.passed.0 += entry.cost;
-                self.passed.1 = self.passed.1.saturating_add(1);
+                self.passed += entry.cost;
             }
         }
         if self.log.is_empty() {
             // Sums of many amounts drift.
-            self.spent = self.passed.0;
+            self.spent = self.passed + self.late.iter().map(|late| late.cost).sum::<f64>();
         }
     }
 
@@ -444,7 +526,9 @@ impl Ledger {
             self.spent = (self.spent - entry.cost).max(0.0);
         }
         self.unanswered += 1;
-        self.log.push_back(Entry { seq, cost, answered: false });
+        self.last_sent = seq;
+        self.sends += 1;
+        self.log.push_back(Entry { seq, cost, answered: false, left: None });
         self.spent += cost;
     }
 
@@ -458,9 +542,20 @@ impl Ledger {
         }
         self.log[at].answered = true;
         self.unanswered = self.unanswered.saturating_sub(1);
-        if !spent || seq < self.seq {
+        if !spent || seq == self.seq {
+            self.strike(at);
+        } else if seq < self.seq {
+            self.retire(at);
+        } else if self.is_overtaken(at) {
+            // Counted before the request that is believed.
             self.strike(at);
         }
+    }
+
+    /// A request sent after the believed one that was counted before it.
+    fn is_overtaken(&self, at: usize) -> bool {
+        let entry = self.log[at];
+        entry.seq <= self.sent_when_read && entry.left.is_some_and(|left| Some(left) >= self.remaining)
     }
 
     /// Replaces the cost of the request `seq`, unless the server has counted
@@ -468,7 +563,7 @@ impl Ledger {
     pub(super) fn settle(&mut self, seq: u64, old: f64, new: f64) {
         match self.log.binary_search_by_key(&seq, |entry| entry.seq) {
             Ok(at) if self.log[at].seq > self.seq || !self.log[at].answered => self.log[at].cost = new,
-            Err(_) if seq > self.seq => self.passed.0 = (self.passed.0 + new - old).max(0.0),
+            Err(_) if seq > self.seq => self.passed = (self.passed + new - old).max(0.0),
             _ => return,
         }
         self.spent = (self.spent + new - old).max(0.0);
@@ -481,7 +576,7 @@ impl Ledger {
             name: self.name.as_deref().map(str::to_owned),
             route: route.map(str::to_owned),
             limit: self.limit,
-            remaining: if over { None } else { self.remaining },
+            remaining: if over || self.remaining.is_none() { None } else { self.shown },
             reset: if over { None } else { self.reset },
             window: self.window.map(Duration::from_nanos),
             unit: self.unit.as_deref().map(str::to_owned),

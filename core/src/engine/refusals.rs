@@ -36,9 +36,6 @@ impl Engine {
         let elsewhere = self.elsewhere(now, scope, response);
         let (home, mut desk) = self.at(scope);
         home.note_rtt(now.since(sent_at));
-        if let Some(call) = desk.calls.get(id) {
-            home.land(id, call, !cached && elsewhere.is_none());
-        }
         home.tell_ignored(&mut desk, now, &signals);
         // Where a redirect ended elsewhere, the signals speak of that origin.
         let target = elsewhere.unwrap_or(scope);
@@ -50,6 +47,11 @@ impl Engine {
             let (target, mut desk) = self.at(target);
             // An explicit wait decides in place of the unnamed meter's reset.
             carried = target.take_readings(&mut desk, now, seq, route, &signals, explicit.is_none());
+        }
+        // Its own reading first: that tells whether the reading covers it.
+        let (home, desk) = self.at(scope);
+        if let Some(call) = desk.calls.get(id) {
+            home.land(id, call, !cached && elsewhere.is_none());
         }
         let decision = match refused {
             Some(refusal) if cached => self.refuse_cached(now, id, response.status, &refusal, &signals),

@@ -342,12 +342,13 @@ impl Scope {
         }
     }
 
-    /// In single file, a call with one attempt left lets one with more go
-    /// first: it would end by testing for the others. It keeps its place.
+    /// Where nobody knows when the limit passes, a call with one attempt left
+    /// lets one with more go first: it would end by testing for the others.
+    /// It keeps its place.
     fn prober(&self, desk: &Desk<'_>, lane: u64) -> Option<(u64, Rank, CallId)> {
-        let single =
-            self.gate.is_single() || bits(lane | self.shared()).any(|meter| self.meters[meter].gate.is_single());
-        let max = desk.config.max_attempts.filter(|_| single)?;
+        let meters = bits(lane | self.shared());
+        let guessing = self.gate.is_guessing() || meters.into_iter().any(|meter| self.meters[meter].gate.is_guessing());
+        let max = desk.config.max_attempts.filter(|_| guessing)?;
         let spare = |id: CallId| desk.calls.get(id).is_some_and(|call| call.refused + 1 < max);
         self.queue.first_where(lane, spare)
     }

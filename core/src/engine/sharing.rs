@@ -19,8 +19,13 @@ const KEEP: f64 = 0.75;
 pub(super) struct Sharing {
     /// The number that the user stated, if any.
     stated: Option<u32>,
+    /// Evidence of earlier windows: what the server counted, and at most how
+    /// many of those were ours.
     counted: f64,
     ours: f64,
+    /// The same of this window, since the anchor.
+    window: (f64, f64),
+    anchor: (f64, u64),
 }
 
 impl Sharing {
@@ -28,17 +33,20 @@ impl Sharing {
         self.stated = processes;
     }
 
-    /// Between two readings the server counted `counted`, of which `ours`
-    /// were sent by us.
-    pub(super) fn observe(&mut self, counted: f64, ours: f64) {
-        self.counted += counted;
-        self.ours += ours;
+    /// A new window begins with so much left, and so many of our requests
+    /// counted for sure. Old evidence counts less.
+    pub(super) fn anchor(&mut self, left: f64, sends: u64) {
+        self.counted = (self.counted + self.window.0) * KEEP;
+        self.ours = (self.ours + self.window.1) * KEEP;
+        self.window = (0.0, 0.0);
+        self.anchor = (left, sends);
     }
 
-    /// A new window: old evidence counts less.
-    pub(super) fn fade(&mut self) {
-        self.counted *= KEEP;
-        self.ours *= KEEP;
+    /// So much is left in the same window, and at most so many of our
+    /// requests have been counted.
+    pub(super) fn observe(&mut self, left: f64, sends: u64) {
+        let (then, counted) = self.anchor;
+        self.window = (then - left, sends.saturating_sub(counted) as f64);
     }
 
     /// How many share the quota; 1 if it is ours alone.
@@ -46,8 +54,9 @@ impl Sharing {
         match self.stated {
             Some(stated) => f64::from(stated),
             None => {
-                let ratio = (self.counted + PRIOR) / (self.ours + PRIOR);
-                if self.ours >= EVIDENCE && ratio > ALONE { ratio } else { 1.0 }
+                let (counted, ours) = (self.counted + self.window.0, self.ours + self.window.1);
+                let ratio = (counted + PRIOR) / (ours + PRIOR);
+                if ours >= EVIDENCE && ratio > ALONE { ratio } else { 1.0 }
             }
         }
     }

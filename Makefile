@@ -126,20 +126,24 @@ lint-rust:
 lint-python: $(STAMPS)/wheel
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict --package rampmeter
-	$(BIN)/python -m mypy.stubtest rampmeter
+	$(BIN)/mypy
+	MYPYPATH=tests/servers:tests/e2e $(BIN)/mypy tests/e2e/*.py .ci/checks.py
+	$(BIN)/python -m mypy.stubtest rampmeter._core --allowlist bindings-python/stubtest.allow
 
 .PHONY: lint-node
 lint-node: $(STAMPS)/npm
 	npm run lint
 
 .PHONY: checks
-checks: .venv/installed
+checks: .venv/installed $(STAMPS)/wheel $(STAMPS)/addon
 	$(BIN)/python .ci/checks.py
+	$(BIN)/python bindings-python/generate_types.py --check
+	git diff --exit-code -- bindings-node/types/native.d.ts
 
 .PHONY: generate
-generate: .venv/installed ## rewrite the files that are generated from the core
+generate: .venv/installed $(STAMPS)/wheel $(STAMPS)/addon ## rewrite the files that are generated from the core
 	$(BIN)/python .ci/checks.py --write
+	$(BIN)/python bindings-python/generate_types.py
 
 .PHONY: clean
 clean: ## remove everything that was built or installed here

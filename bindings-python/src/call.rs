@@ -66,6 +66,28 @@ impl Call {
         self.answer(py, now, &decision)
     }
 
+    /// `wants_body` and, unless it does, `on_response` in one crossing: what
+    /// nearly every response takes.
+    #[pyo3(signature = (status, headers, cached=false))]
+    fn _on_head(
+        &self,
+        py: Python<'_>,
+        status: u16,
+        headers: Option<&Bound<'_, PyAny>>,
+        cached: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let fields = Fields::new(headers)?;
+        let wanted = self.core.wants_body(status, &fields);
+        if wanted > 0 {
+            return Ok(wanted.into_pyobject(py)?.into_any().unbind());
+        }
+        let limiter = self.limiter.get();
+        let verdict = limiter.options().verdict(py, status, headers, None)?;
+        let now = limiter.now(py)?;
+        let decision = self.core.on_response(now, Response::new(status, &fields).cached(cached).verdict(verdict));
+        Ok(self.answer(py, now, &decision)?.into_any())
+    }
+
     #[pyo3(signature = (kind="other"))]
     fn on_failure(&self, py: Python<'_>, kind: &str) -> PyResult<Py<Decision>> {
         let kind = FailureKind::from_name(kind).ok_or_else(|| {

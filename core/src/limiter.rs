@@ -76,6 +76,14 @@ impl Limiter {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
+    /// Whether a response's header field of that name, in any case of letters,
+    /// may say anything that is read, dialects of the config's own included.
+    /// Fields for which this is false need not be shown.
+    #[must_use]
+    pub fn header_may_matter(&self, name: &[u8]) -> bool {
+        self.shared.reader.header_may_matter(name)
+    }
+
     /// Begins a call. Nothing is waited for and nothing reserved until it is
     /// polled.
     ///

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from itertools import count
 
-from rampmeter._nesting import open_attempts
+from rampmeter._nesting import attempts_on
 from rampmeter._wait import Woken, running_loop
 
 TYPE_CHECKING = False
@@ -194,7 +194,7 @@ class _Sleeper:
         self._clock = clock
         self._order = next(self._orders)
         # Whoever waits inside an attempt keeps no request under way.
-        self._attempts = sum(attempt.limiter.clock is clock for attempt in open_attempts())
+        self._attempts = attempts_on(clock)
         self.end = clock._now + max(1, math.ceil(seconds * 1e9))
         self.wake = wake
         self.nudge = nudge

@@ -162,6 +162,7 @@ class Call:
         that answered, where a redirect led elsewhere.
         """
 
+    def _on_head(self, status: int, headers: HeadersLike | None, cached: bool = False) -> Decision | int: ...
     def on_failure(self, kind: FailureKind = "other") -> Decision:
         """Reports that the last send ended without a response."""
 

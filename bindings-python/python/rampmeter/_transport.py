@@ -61,7 +61,7 @@ class Body:
         route: Named = None,
     ) -> None:
         self.limiter = Limiter() if limiter is None else limiter
-        self.transport = type(self)._default_transport() if transport is None else transport
+        self.transport = self._default_transport() if transport is None else transport
         self._returns = self._policy(on_exhausted) == "return"
         self._local_refusal = local_refusal
         self._scope = scope
@@ -80,11 +80,16 @@ class Body:
         return f"<{type(self).__name__} of {self.transport!r}>"
 
     def _begin(self, request: Any) -> Call:
-        scope, route = self._scope, self._route
+        limiter, scope, route = self.limiter, self._scope, self._route
         options: dict[str, Any] = {
-            "scope": scope(request) if callable(scope) else scope,
-            "route": route(request) if callable(route) else route,
+            "headers": request.headers.raw,
+            "replayable": is_replayable(request.stream, self._http),
+            "nested": is_nested(limiter),
         }
+        if scope is not None:
+            options["scope"] = scope(request) if callable(scope) else scope
+        if route is not None:
+            options["route"] = route(request) if callable(route) else route
         given = request.extensions.get(EXTENSION)
         if given:
             for name in given:
@@ -92,14 +97,7 @@ class Body:
                     known = ", ".join(sorted(_PER_REQUEST))
                     raise ConfigError.about(name, f"is no option of a single request; known are {known}")
             options.update(given)
-        return self.limiter.begin(
-            request.method,
-            str(request.url),
-            headers=request.headers.raw,
-            replayable=is_replayable(request.stream, self._http),
-            nested=is_nested(self.limiter),
-            **options,
-        )
+        return limiter.begin(request.method, str(request.url), **options)
 
     def _kind(self, error: Exception) -> FailureKind | None:
         """How a request failed; ``None`` for what is the caller's own mistake."""
@@ -115,7 +113,7 @@ class Body:
         if is_loaded(response):
             call.finish()
         else:
-            response.stream = type(self)._stream(response.stream, call)
+            response.stream = self._stream(response.stream, call)
         return response
 
     def _refused(self, decision: Decision, request: Any, response: Any, failure: Exception | None) -> Any:
@@ -203,10 +201,11 @@ class SyncBody(Body):
             failure = None
 
     def _heard(self, call: Call, response: Any) -> Decision:
-        status, headers = response.status_code, response.headers.raw
-        wanted = call.wants_body(status, headers)
-        body = self._peek(response, wanted) if wanted > 0 else None
-        decision = call.on_response(status, headers, body, cached=is_cached(response))
+        status, headers, cached = response.status_code, response.headers.raw, is_cached(response)
+        decision = call._on_head(status, headers, cached)
+        if isinstance(decision, int):
+            body = self._peek(response, decision)
+            decision = call.on_response(status, headers, body, cached=cached)
         if decision.kind == "sleep":
             self._keep(response)
         return decision
@@ -228,7 +227,7 @@ class SyncBody(Body):
         except self._http.TransportError:
             # The caller meets it in its turn.
             pass
-        response.stream = type(self)._stream(Resumed(stream, chunks, rest), None)
+        response.stream = self._stream(Resumed(stream, chunks, rest), None)
         return self._decoded(response, b"".join(chunks), wanted)
 
     def _keep(self, response: Any) -> None:
@@ -301,10 +300,11 @@ class AsyncBody(Body):
             failure = None
 
     async def _heard(self, call: Call, response: Any) -> Decision:
-        status, headers = response.status_code, response.headers.raw
-        wanted = call.wants_body(status, headers)
-        body = await self._peek(response, wanted) if wanted > 0 else None
-        decision = call.on_response(status, headers, body, cached=is_cached(response))
+        status, headers, cached = response.status_code, response.headers.raw, is_cached(response)
+        decision = call._on_head(status, headers, cached)
+        if isinstance(decision, int):
+            body = await self._peek(response, decision)
+            decision = call.on_response(status, headers, body, cached=cached)
         if decision.kind == "sleep":
             await self._keep(response)
         return decision
@@ -326,7 +326,7 @@ class AsyncBody(Body):
         except self._http.TransportError:
             # The caller meets it in its turn.
             pass
-        response.stream = type(self)._stream(AsyncResumed(stream, chunks, rest), None)
+        response.stream = self._stream(AsyncResumed(stream, chunks, rest), None)
         return self._decoded(response, b"".join(chunks), wanted)
 
     async def _keep(self, response: Any) -> None:
@@ -431,6 +431,8 @@ def is_loaded(response: Any) -> bool:
 def is_cached(response: Any) -> bool:
     """True if a client-side cache answered (hishel, by its extension)."""
     extensions = response.extensions
+    if not extensions:
+        return False
     caching = extensions.get("caching")
     if isinstance(caching, dict):
         return bool(caching.get("from_cache"))

@@ -264,9 +264,11 @@ impl Config {
             "first_flight" => self.first_flight = field.count(1)?,
             "processes" => self.processes = field.optional(|field| field.count(1))?,
             "dialects" => match value {
-                Value::Null => self.dialects = Value::Null,
                 Value::String(all) if all == "all" => self.dialects = Value::Null,
-                _ => return Err(field.error()),
+                given => {
+                    crate::signals::check_dialects(given)?;
+                    self.dialects = given.clone();
+                }
             },
             "on_exhausted" => {
                 self.on_exhausted = field.choice(&[("raise", OnExhausted::Raise), ("return", OnExhausted::Return)])?;

@@ -6,8 +6,10 @@
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, Item};
+use super::own::Own;
 use super::values::{self, Moment, Scale};
 use crate::head::Headers;
+use crate::refusal::Class;
 
 /// The most bytes of a body that are read.
 pub(super) const MOST: usize = 64 * 1024;
@@ -44,8 +46,10 @@ pub(super) struct Said {
     pub(super) google_day: bool,
     /// The server's own word on coming back.
     pub(super) retry: Option<bool>,
+    /// The class that the caller's own rule gives.
+    pub(super) ruled: Option<Class>,
     /// The class by name.
-    pub(super) class: Option<crate::refusal::Class>,
+    pub(super) class: Option<Class>,
     /// The members stood in JSON-RPC's `error.data`.
     pub(super) rpc: bool,
     pub(super) wait: Option<Moment>,
@@ -73,9 +77,10 @@ pub(super) fn reads(name: &[u8]) -> bool {
 /// How many bytes of a body are worth reading: those of a refusal, and of a
 /// success only where it is small JSON, because APIs that answer errors with
 /// 200 answer them so.
-pub(super) fn wanted(status: u16, headers: &dyn Headers) -> usize {
+/// With `asked` the caller's own dialect reads bodies of that status.
+pub(super) fn wanted(status: u16, headers: &dyn Headers, asked: bool) -> usize {
     let refusing = matches!(status, 400 | 403 | 408 | 413 | 418 | 420 | 429 | 430 | 477 | 500 | 502 | 503 | 504 | 529);
-    if !refusing && status != 200 {
+    if !refusing && status != 200 && !asked {
         return 0;
     }
     let (mut kind, mut length, mut coded) = (Kind::Untold, None, false);
@@ -92,6 +97,8 @@ pub(super) fn wanted(status: u16, headers: &dyn Headers) -> usize {
         (400 | 408 | 413 | 500 | 502 | 504, Kind::Json | Kind::Xml) if fits(MOST as f64) => {}
         (403 | 418 | 420 | 429 | 430 | 477 | 503 | 529, Kind::Json | Kind::Xml | Kind::Text | Kind::Untold)
             if fits(MOST as f64) => {}
+        // Without a length a success may be a stream that never ends.
+        (_, Kind::Json | Kind::Untold) if asked && fits(MOST as f64) && (length.is_some() || status >= 400) => {}
         _ => return 0,
     }
     // The length is that of the coded form.
@@ -125,14 +132,21 @@ impl Kind {
 
 impl Said {
     /// Reads a body; counters in it become meters of `fields`.
-    pub(super) fn read(body: &[u8], fields: &mut Fields, served: bool) -> Self {
+    pub(super) fn read<'a>(body: &[u8], fields: &mut Fields<'a>, own: &'a Own, status: u16) -> Self {
+        let served = status < 400;
         let mut said = Self::default();
         if body.len() > MOST {
             return said;
         }
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii();
         match body.first() {
-            Some(b'{' | b'[') => said.json(body, fields, served),
+            Some(b'{' | b'[') => {
+                if let Ok(body) = serde_json::from_slice(body) {
+                    said.json(&body, fields, served);
+                    own.read(&body, fields, &mut said);
+                    said.ruled = own.class(status, Some(&body));
+                }
+            }
             Some(b'<') if !served => said.xml(body),
             Some(_) if body.starts_with(b"event:") || body.starts_with(b"data:") => {
                 let data = body
@@ -141,7 +155,9 @@ impl Said {
                 // An event that is named an error is one, whatever the status.
                 let served =
                     served && !body.strip_prefix(b"event:").unwrap_or_default().trim_ascii().starts_with(b"error");
-                said.json(data.unwrap_or_default(), fields, served);
+                if let Ok(data) = serde_json::from_slice(data.unwrap_or_default()) {
+                    said.json(&data, fields, served);
+                }
             }
             Some(_) if !served && body.len() <= LONGEST_PROSE => {
                 if let Ok(text) = core::str::from_utf8(body) {
@@ -153,10 +169,10 @@ impl Said {
         said
     }
 
-    fn json(&mut self, body: &[u8], fields: &mut Fields, served: bool) {
-        match serde_json::from_slice(body) {
-            Ok(Value::Object(root)) => self.root(&root, fields, served),
-            Ok(Value::Array(entries)) => {
+    fn json(&mut self, body: &Value, fields: &mut Fields<'_>, served: bool) {
+        match body {
+            Value::Object(root) => self.root(root, fields, served),
+            Value::Array(entries) => {
                 for root in entries.iter().take(MOST_ENTRIES).filter_map(Value::as_object) {
                     self.root(root, fields, served);
                 }
@@ -174,7 +190,7 @@ impl Said {
         }
     }
 
-    fn root(&mut self, root: &Map<String, Value>, fields: &mut Fields, served: bool) {
+    fn root(&mut self, root: &Map<String, Value>, fields: &mut Fields<'_>, served: bool) {
         self.counters(root, fields);
         let error = root.get("error").or_else(|| root.get("fault"));
         match error {
@@ -224,9 +240,10 @@ impl Said {
         }
     }
 
-    fn error(&mut self, error: &Map<String, Value>, rpc: bool, fields: &mut Fields) {
+    fn error(&mut self, error: &Map<String, Value>, rpc: bool, fields: &mut Fields<'_>) {
         self.codes(error, &["code", "type", "status", "reason"]);
-        self.meta |= error.get("code").and_then(Value::as_u64).is_some_and(is_meta_throttle);
+        let of_meta = fields.percent_used || error.get("type").and_then(Value::as_str) == Some("OAuthException");
+        self.meta |= of_meta && error.get("code").and_then(Value::as_u64).is_some_and(is_meta_throttle);
         let data = error.get("data").and_then(Value::as_object);
         if let Some(data) = data {
             self.waits(data);
@@ -285,7 +302,7 @@ impl Said {
     }
 
     /// Counters that bodies carry.
-    fn counters(&mut self, root: &Map<String, Value>, fields: &mut Fields) {
+    fn counters(&mut self, root: &Map<String, Value>, fields: &mut Fields<'_>) {
         let path = |path: &[&str]| {
             let mut members = root;
             for step in path {
@@ -377,7 +394,7 @@ impl Said {
     fn contract(&mut self, members: &Map<String, Value>) {
         self.retry = self.retry.or(members.get("retry").and_then(Value::as_bool));
         let class = members.get("class").and_then(Value::as_str);
-        self.class = self.class.or(class.and_then(crate::refusal::Class::from_name));
+        self.class = self.class.or(class.and_then(Class::from_name));
         self.limit = self.limit.or(member(members, "limit"));
         for name in ["policyName", "meter", "policy", "bucket"] {
             if let Some(name) = members.get(name).and_then(Value::as_str) {

@@ -41,27 +41,34 @@ pub(super) enum Form {
 
 /// One exception.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct Row<'a> {
     /// Whose it is, as the `dialects` option names it.
-    pub(super) dialect: &'static str,
+    pub(super) dialect: &'a str,
     /// The header's name in lower case; with `*` at its end, what it begins
     /// with.
-    pub(super) header: &'static str,
+    pub(super) header: &'a str,
     pub(super) form: Form,
     /// The meter's name; empty for the unnamed one.
-    pub(super) meter: &'static str,
-    pub(super) unit: Option<&'static str>,
+    pub(super) meter: &'a str,
+    pub(super) unit: Option<&'a str>,
     pub(super) window: Option<u32>,
     /// Where that is documented or was seen.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
-    pub(super) source: &'static str,
+    pub(super) source: &'a str,
 }
 
-const fn row(dialect: &'static str, header: &'static str, form: Form, source: &'static str) -> Row {
+const fn row(dialect: &'static str, header: &'static str, form: Form, source: &'static str) -> Row<'static> {
     Row { dialect, header, form, meter: "", unit: None, window: None, source }
 }
 
-impl Row {
+impl Row<'_> {
+    /// Whether it is of a dialect of the caller's own, which has no name here.
+    pub(super) fn is_own(&self) -> bool {
+        self.dialect.is_empty()
+    }
+}
+
+impl Row<'static> {
     fn is_beginning(&self) -> bool {
         self.header.ends_with('*')
     }
@@ -107,7 +114,7 @@ const XERO: &str = "developer.xero.com, API limits";
 
 /// The table, in the order of the headers' names.
 #[rustfmt::skip]
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row<'static>] = &[
     row("anthropic", "anthropic-ratelimit-unified-reset", Form::Silent, ANTHROPIC),
     row("auth0", "auth0-client-quota-limit", Form::Quotas, AUTH0).meter("client").unit("tokens"),
     row("auth0", "auth0-organization-quota-limit", Form::Quotas, AUTH0).meter("organization").unit("tokens"),
@@ -167,7 +174,7 @@ pub(super) const STEMS: [(&str, &str); 1] = [("anthropic-priority-", "priority")
 pub(super) const POSITIONS: [(&str, u32); 2] = [("15min", 900), ("daily", 86_400)];
 
 /// The row of that lower-case header.
-pub(super) fn lookup(header: &str) -> Option<&'static Row> {
+pub(super) fn lookup(header: &str) -> Option<&'static Row<'static>> {
     if !may_be_listed(header.as_bytes()) {
         return None;
     }

@@ -5,6 +5,7 @@ use super::Ignored;
 use super::dialects::{self, Form, Row};
 use super::glance::{Glance, glance};
 use super::grammar::{self, Lower, Name, Parsed, What};
+use super::own::Own;
 use super::structured;
 use super::values::{self, Moment, Scale};
 use crate::head::Headers;
@@ -23,7 +24,7 @@ const MALFORMED: &str = "malformed";
 
 /// The figures of one meter that come field by field.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct Group<'a> {
     pub(super) family: u32,
     /// Empty for the unnamed one.
     pub(super) name: Name,
@@ -38,7 +39,7 @@ pub(super) struct Group {
     /// The header that the reset came from, to be told if it is set aside.
     pub(super) reset_header: Option<Lower>,
     pub(super) window: Option<f64>,
-    pub(super) unit: Option<&'static str>,
+    pub(super) unit: Option<&'a str>,
     pub(super) rejected: bool,
     pub(super) weak: bool,
     pub(super) informative: bool,
@@ -102,9 +103,11 @@ pub(super) struct Policy {
 }
 
 /// All that the header fields say about limits.
-#[derive(Debug, Default)]
-pub(super) struct Fields {
-    pub(super) groups: Vec<Group>,
+#[derive(Debug)]
+pub(super) struct Fields<'a> {
+    /// The dialects of the caller's own.
+    own: &'a Own,
+    pub(super) groups: Vec<Group<'a>>,
     pub(super) items: Vec<Item>,
     pub(super) policies: Vec<Policy>,
     /// `Retry-After`, all its lines.
@@ -116,9 +119,11 @@ pub(super) struct Fields {
     pub(super) label: Option<Box<str>>,
     /// Why, or for whom, a refusal was made: header and value.
     pub(super) reasons: Vec<(Lower, Box<str>)>,
+    /// The refused meter, by a field of the caller's own dialect.
+    pub(super) refused: Option<Box<str>>,
     pub(super) should_retry: Option<bool>,
     /// The unit of the unnamed meter.
-    pub(super) unit: Option<&'static str>,
+    pub(super) unit: Option<&'a str>,
     pub(super) age: Option<f64>,
     pub(super) date: Option<f64>,
     /// No field looks as if it were about limits.
@@ -136,11 +141,39 @@ pub(super) fn reads(name: &[u8]) -> bool {
     glance(name) != Glance::Nothing
 }
 
-impl Fields {
+impl<'a> Fields<'a> {
+    fn new(own: &'a Own) -> Self {
+        Self {
+            own,
+            groups: Vec::new(),
+            items: Vec::new(),
+            policies: Vec::new(),
+            retry_after: None,
+            retry_after_ms: None,
+            waits: Vec::new(),
+            label: None,
+            reasons: Vec::new(),
+            refused: None,
+            should_retry: None,
+            unit: None,
+            age: None,
+            date: None,
+            silent: true,
+            any: false,
+            percent_used: false,
+            ignored: Vec::new(),
+            order: 0,
+        }
+    }
+
     /// Reads all fields.
-    pub(super) fn read(headers: &dyn Headers) -> Self {
-        let mut fields = Self { silent: true, ..Self::default() };
+    pub(super) fn read(headers: &dyn Headers, own: &'a Own) -> Self {
+        let mut fields = Self::new(own);
         headers.visit(&mut |name, value| match glance(name) {
+            Glance::Nothing if own.reads(name) => {
+                fields.silent = false;
+                fields.take(name, value);
+            }
             Glance::Nothing => {}
             Glance::Date => fields.date = values::date(values::trim(value)).or(fields.date),
             Glance::Age => fields.age = values::count(value).ok().filter(|age| *age >= 0.0).or(fields.age),
@@ -160,7 +193,7 @@ impl Fields {
             return self.ignore(header, TOO_LONG);
         }
         let value = values::trim(value);
-        if let Some(row) = dialects::lookup(header) {
+        if let Some(row) = self.own.lookup(header) {
             self.any = true;
             return self.by_row(header, value, row);
         }
@@ -180,6 +213,13 @@ impl Fields {
             self.any |= !parsed.weak;
             self.by_grammar(header, value, &parsed);
         }
+    }
+
+    /// A figure of the caller's own dialect, from a body: `path` stands for the
+    /// header.
+    pub(super) fn take_own(&mut self, path: &str, value: &[u8], row: Row<'a>) {
+        self.any = true;
+        self.by_row(path, value, row);
     }
 
     pub(super) fn ignore(&mut self, field: &str, why: &'static str) {
@@ -231,7 +271,7 @@ impl Fields {
         }
     }
 
-    fn by_grammar(&mut self, header: &str, value: &[u8], parsed: &Parsed) {
+    fn by_grammar(&mut self, header: &str, value: &[u8], parsed: &Parsed<'a>) {
         match parsed.what {
             What::Unknown => {
                 // A field per endpoint, figures within: `total=100; remaining=99`.
@@ -249,7 +289,7 @@ impl Fields {
         }
     }
 
-    fn by_row(&mut self, header: &str, value: &[u8], row: &Row) {
+    fn by_row(&mut self, header: &str, value: &[u8], row: Row<'a>) {
         let parsed = Parsed {
             family: 0,
             meter: Name::from(row.meter),
@@ -264,6 +304,13 @@ impl Fields {
             Form::Silent => {}
             Form::Unit => self.unit = row.unit,
             Form::ShouldRetry => self.should_retry = value_of_flag(value),
+            Form::Figure(What::Reason, _) if row.is_own() => {
+                let name = core::str::from_utf8(value).ok().filter(|name| (1..=128).contains(&name.len()));
+                match name {
+                    Some(name) => self.refused = Some(name.into()),
+                    None => self.ignore(header, MALFORMED),
+                }
+            }
             Form::Figure(what, scale) => {
                 // Figures of one vendor whose names the grammar reads too
                 // belong to the same group.
@@ -291,7 +338,7 @@ impl Fields {
             }),
             Form::LimitPerWindow | Form::UsedPerWindow => self.each(header, value, b",", |fields, part| {
                 let (figure, window) = halves(part, b':')?;
-                fields.windowed(row, figure, window);
+                fields.windowed(&row, figure, window);
                 Some(())
             }),
             Form::NamedCounts => self.each(header, value, b",", |fields, part| {
@@ -355,7 +402,7 @@ impl Fields {
     }
 
     /// A limit or a use of one window; both halves come in either order.
-    fn windowed(&mut self, row: &Row, figure: f64, window: f64) {
+    fn windowed(&mut self, row: &Row<'_>, figure: f64, window: f64) {
         let same = |item: &&mut Item| item.name.as_deref() == Some(row.meter) && item.window == Some(window);
         let found = self.items.iter_mut().find(same);
         let (limit, used) = if row.form == Form::LimitPerWindow { (Some(figure), None) } else { (None, Some(figure)) };
@@ -423,7 +470,7 @@ impl Fields {
         }
     }
 
-    fn group(&mut self, parsed: &Parsed) -> Option<&mut Group> {
+    fn group(&mut self, parsed: &Parsed<'a>) -> Option<&mut Group<'a>> {
         let name = parsed.meter;
         let found = self.groups.iter().position(|group| group.family == parsed.family && group.name == name);
         let at = match found {
@@ -448,7 +495,7 @@ impl Fields {
         Some(group)
     }
 
-    fn figure(&mut self, header: &str, value: &[u8], what: What, parsed: &Parsed) {
+    fn figure(&mut self, header: &str, value: &[u8], what: What, parsed: &Parsed<'a>) {
         let read = match what {
             What::Limit | What::Remaining | What::Used => self.counter(value, what, parsed),
             What::Utilization => values::decimal(value)
@@ -494,7 +541,7 @@ impl Fields {
         }
     }
 
-    fn set(&mut self, parsed: &Parsed, set: impl FnOnce(&mut Group)) {
+    fn set(&mut self, parsed: &Parsed<'a>, set: impl FnOnce(&mut Group<'a>)) {
         if let Some(group) = self.group(parsed) {
             set(group);
         }
@@ -503,7 +550,7 @@ impl Fields {
     /// A count; a pair of used and limit; or a list, whose first member is the
     /// live figure and whose others are policies (drafts 00 to 03) or the
     /// figures of a repeated field.
-    fn counter(&mut self, value: &[u8], what: What, parsed: &Parsed) -> Result<(), &'static str> {
+    fn counter(&mut self, value: &[u8], what: What, parsed: &Parsed<'a>) -> Result<(), &'static str> {
         if let Ok(number) = values::count(value) {
             self.set(parsed, |group| counts(group, what).push(number));
             return Ok(());
@@ -549,7 +596,7 @@ impl Fields {
         Ok(())
     }
 
-    fn reset(&mut self, header: &str, value: &[u8], what: What, parsed: &Parsed) -> Result<(), &'static str> {
+    fn reset(&mut self, header: &str, value: &[u8], what: What, parsed: &Parsed<'a>) -> Result<(), &'static str> {
         let scale = match (parsed.scale, what) {
             (Scale::Open, What::ResetAfter) => Scale::Seconds,
             (scale, _) => scale,
@@ -587,7 +634,7 @@ impl Fields {
         Ok(())
     }
 
-    fn window(&mut self, value: &[u8], parsed: &Parsed) -> Result<(), &'static str> {
+    fn window(&mut self, value: &[u8], parsed: &Parsed<'a>) -> Result<(), &'static str> {
         let seconds = match values::moment(value, parsed.scale) {
             Ok(Moment::In(seconds) | Moment::Bare(seconds)) => seconds,
             Ok(Moment::At(_)) => return Err(values::OUT_OF_RANGE),
@@ -605,7 +652,7 @@ impl Fields {
 
     /// The state of meters in one field: `limit=10, remaining=5, reset=3`
     /// (draft 07), `"name";r=5;t=3` (drafts 08 on), or the like.
-    fn state(&mut self, header: &str, value: &[u8], parsed: &Parsed) {
+    fn state(&mut self, header: &str, value: &[u8], parsed: &Parsed<'a>) {
         let Some(members) = structured::members(value) else { return self.ignore(header, MALFORMED) };
         let mut plain = Item::default();
         let mut malformed = false;
@@ -644,7 +691,7 @@ impl Fields {
         }
     }
 
-    fn policy(&mut self, header: &str, value: &[u8], parsed: &Parsed) {
+    fn policy(&mut self, header: &str, value: &[u8], parsed: &Parsed<'a>) {
         let Some(members) = structured::members(value) else { return self.ignore(header, MALFORMED) };
         let mut malformed = false;
         for member in members.take(MOST_METERS) {
@@ -658,7 +705,7 @@ impl Fields {
         }
     }
 
-    fn add_policy(&mut self, parsed: &Parsed, policy: Policy) {
+    fn add_policy(&mut self, parsed: &Parsed<'a>, policy: Policy) {
         if self.policies.len() < MOST_METERS {
             let group = parsed.meter;
             let order = self.next();
@@ -668,7 +715,7 @@ impl Fields {
     }
 }
 
-fn counts(group: &mut Group, what: What) -> &mut Counts {
+fn counts<'g>(group: &'g mut Group<'_>, what: What) -> &'g mut Counts {
     match what {
         What::Limit => &mut group.limit,
         What::Remaining => &mut group.remaining,

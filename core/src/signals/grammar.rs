@@ -130,7 +130,7 @@ impl What {
 
 /// What a header's name says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parsed {
+pub(super) struct Parsed<'a> {
     /// Tells apart the spellings of the stem and the vendors before it, so
     /// that one field of each makes one group.
     pub(super) family: u32,
@@ -140,7 +140,7 @@ pub(super) struct Parsed {
     pub(super) scale: Scale,
     /// The window's seconds, if the name tells a period.
     pub(super) window: Option<u32>,
-    pub(super) unit: Option<&'static str>,
+    pub(super) unit: Option<&'a str>,
     /// The name has no `ratelimit` in it: believed only beside a counter.
     pub(super) weak: bool,
     /// The server says that these fields refuse nobody yet.
@@ -148,7 +148,7 @@ pub(super) struct Parsed {
 }
 
 /// Takes a lower-case name apart; `None` if it is about something else.
-pub(super) fn parse(name: &str) -> Option<Parsed> {
+pub(super) fn parse(name: &str) -> Option<Parsed<'static>> {
     if let Some(parsed) = plain(name) {
         return Some(parsed);
     }
@@ -190,7 +190,7 @@ pub(super) fn parse(name: &str) -> Option<Parsed> {
 
 /// The names that most responses carry, `x-ratelimit-limit` and its like,
 /// without the search that others need.
-fn plain(name: &str) -> Option<Parsed> {
+fn plain(name: &str) -> Option<Parsed<'static>> {
     let (extension, rest) = match name.strip_prefix("x-") {
         Some(rest) => (true, rest),
         None => (false, name),
@@ -258,7 +258,7 @@ fn split_stem(word: &str) -> Option<(&str, &str)> {
     Some((&word[..start], if after == "s" { "" } else { after }))
 }
 
-impl Parsed {
+impl Parsed<'_> {
     fn new(extension: bool, spelling: Spelling) -> Self {
         let spelling = match spelling {
             Spelling::Joined => 0,

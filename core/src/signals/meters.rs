@@ -42,7 +42,7 @@ impl Context {
 }
 
 /// The meters that the fields describe, in the order first mentioned.
-pub(super) fn readings(fields: &mut Fields, context: Context) -> Vec<Reading> {
+pub(super) fn readings(fields: &mut Fields<'_>, context: Context) -> Vec<Reading> {
     if fields.groups.is_empty() && fields.items.is_empty() && fields.policies.is_empty() {
         return Vec::new();
     }
@@ -68,8 +68,8 @@ pub(super) fn readings(fields: &mut Fields, context: Context) -> Vec<Reading> {
 }
 
 fn from_group(
-    fields: &mut Fields,
-    group: Group,
+    fields: &mut Fields<'_>,
+    group: Group<'_>,
     policies: &mut Vec<Policy>,
     context: Context,
     drafts: &mut Vec<Draft>,
@@ -152,7 +152,7 @@ fn from_group(
 
 /// Policies share no quota (draft 04), so the live limit tells which one the
 /// counter belongs to.
-fn join_policy(group: &Group, draft: &mut Draft, policies: &mut Vec<Policy>) {
+fn join_policy(group: &Group<'_>, draft: &mut Draft, policies: &mut Vec<Policy>) {
     let same = |policy: &Policy| policy.family == group.family && policy.group == group.name;
     let alone = policies.iter().filter(|policy| same(policy)).count() == 1 && draft.limit.is_none();
     let joined = policies.iter().position(|policy| same(policy) && (alone || policy.quota == draft.limit));
@@ -167,7 +167,7 @@ fn join_policy(group: &Group, draft: &mut Draft, policies: &mut Vec<Policy>) {
 }
 
 /// Limits and uses that tell windows by their position.
-fn by_position(group: &Group, drafts: &mut Vec<Draft>) {
+fn by_position(group: &Group<'_>, drafts: &mut Vec<Draft>) {
     let windows = group.used.len().min(MOST_METERS);
     for at in 0..windows {
         let (word, window) = match POSITIONS.get(at).filter(|_| windows == POSITIONS.len()) {
@@ -191,7 +191,7 @@ fn by_position(group: &Group, drafts: &mut Vec<Draft>) {
     }
 }
 
-fn reset(fields: &mut Fields, group: &Group, at: usize, context: Context) -> Option<f64> {
+fn reset(fields: &mut Fields<'_>, group: &Group<'_>, at: usize, context: Context) -> Option<f64> {
     let header = group.reset_header?;
     let numeric = if at == 0 { group.reset } else { group.more_resets.get(at - 1).copied().or(group.reset) };
     let mut read = |moment: Option<Moment>| match values::until(unit_checked(moment?, group, context), context.base) {
@@ -211,7 +211,7 @@ fn reset(fields: &mut Fields, group: &Group, at: usize, context: Context) -> Opt
 
 /// A bare span that outlasts its window, but fits as milliseconds, is that:
 /// so with a `Retry-After` that it agrees with.
-fn unit_checked(moment: Moment, group: &Group, context: Context) -> Moment {
+fn unit_checked(moment: Moment, group: &Group<'_>, context: Context) -> Moment {
     let Moment::Bare(number) = moment else { return moment };
     let seconds = number / 1e3;
     let fits_window = group.window.is_some_and(|window| number > 2.0 * window && seconds <= 1.05 * window);
@@ -220,7 +220,7 @@ fn unit_checked(moment: Moment, group: &Group, context: Context) -> Moment {
     Moment::In(if number >= 1000.0 && (fits_window || fits_wait) { seconds } else { number })
 }
 
-fn from_item(fields: &mut Fields, item: Item, policies: &mut Vec<Policy>, context: Context) -> Option<Draft> {
+fn from_item(fields: &mut Fields<'_>, item: Item, policies: &mut Vec<Policy>, context: Context) -> Option<Draft> {
     let mut draft = Draft {
         limit: item.limit,
         // A use whose limit never came is no remaining.
@@ -293,9 +293,10 @@ fn says_same(draft: &Draft, other: &Draft) -> bool {
         && agree(draft.window, other.window)
         && draft.informative == other.informative;
     let common = share(draft.limit, other.limit) || share(draft.remaining, other.remaining);
-    let apart = !(draft.limit.is_some() && other.limit.is_some())
-        && !(draft.remaining.is_some() && other.remaining.is_some())
-        && !(draft.reset.is_some() && other.reset.is_some());
+    let one_lacks = |a: Option<f64>, b: Option<f64>| a.is_none() || b.is_none();
+    let apart = one_lacks(draft.limit, other.limit)
+        && one_lacks(draft.remaining, other.remaining)
+        && one_lacks(draft.reset, other.reset);
     if draft.name == other.name {
         // Fields of one meter under two spellings complete each other.
         compatible && (common || (apart && draft.gathered && other.gathered))
@@ -356,7 +357,7 @@ fn share_reset(drafts: &mut Vec<Draft>) {
 }
 
 /// Gives the unnamed meter the name and unit that fields of their own tell.
-fn label(fields: &Fields, drafts: &mut [Draft]) {
+fn label(fields: &Fields<'_>, drafts: &mut [Draft]) {
     let reason =
         fields.reasons.iter().find(|(header, _)| header.as_str().ends_with("limit-reason")).map(|(_, reason)| reason);
     for draft in drafts.iter_mut().filter(|draft| draft.name.is_none() && draft.gathered && !draft.informative) {

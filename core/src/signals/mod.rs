@@ -10,6 +10,7 @@ mod glance;
 mod grammar;
 mod hints;
 mod meters;
+mod own;
 mod refusal;
 mod retry_after;
 mod structured;
@@ -21,6 +22,7 @@ pub use retry_after::parse_retry_after;
 use body::Said;
 use fields::Fields;
 use meters::Context;
+use own::Own;
 use values::Moment;
 
 use crate::config::{Config, ConfigError};
@@ -142,11 +144,12 @@ pub fn read_signals(status: u16, headers: &dyn Headers, body: Option<&[u8]>, now
 pub struct Reader {
     /// Where a wait is looked for, first match first.
     pub(crate) priority: Vec<WaitSource>,
+    own: Own,
 }
 
 impl Default for Reader {
     fn default() -> Self {
-        Self { priority: WaitSource::ALL.iter().map(|(_, source)| *source).collect() }
+        Self { priority: WaitSource::ALL.iter().map(|(_, source)| *source).collect(), own: Own::default() }
     }
 }
 
@@ -157,23 +160,25 @@ impl Reader {
     ///
     /// [`ConfigError`] if a dialect of the config's is wrong.
     pub fn from_config(config: &Config) -> Result<Self, ConfigError> {
-        Ok(Self { priority: config.header_priority.clone() })
+        Ok(Self { priority: config.header_priority.clone(), own: Own::from_option(&config.dialects)? })
     }
 
     /// Reads one response.
     #[must_use]
     pub fn read(&self, response: &Response<'_>, now: Option<Wall>) -> Signals {
-        let mut fields = Fields::read(response.headers);
+        let mut fields = Fields::read(response.headers, &self.own);
         let status = response.status;
         let served = status < 400;
-        if served && fields.silent && response.body.is_none() {
+        let ruled = self.own.class(status, None);
+        if served && fields.silent && response.body.is_none() && ruled.is_none() {
             let (age, date) = (fields.age.and_then(retry_after::span), fields.date.and_then(values::wall));
             return Signals { age, date, ..Signals::default() };
         }
-        let said = match response.body {
-            Some(body) => Said::read(body, &mut fields, served),
+        let mut said = match response.body {
+            Some(body) => Said::read(body, &mut fields, &self.own, status),
             None => Said::default(),
         };
+        said.ruled = said.ruled.or(ruled);
         let fresh = fields.age.is_none_or(|age| age == 0.0);
         // A cached response's date is that of another moment.
         let clock = if fresh { fields.date } else { None };
@@ -220,8 +225,25 @@ impl Reader {
     /// response.
     #[must_use]
     pub fn wants_body(&self, status: u16, headers: &dyn Headers) -> usize {
-        body::wanted(status, headers)
+        body::wanted(status, headers, self.own.wants_body(status))
     }
+
+    /// Whether a header field of that name, in any case of letters, may say
+    /// anything that this reader reads: [`header_may_matter`] with the
+    /// config's own dialects.
+    #[must_use]
+    pub fn header_may_matter(&self, name: &[u8]) -> bool {
+        header_may_matter(name) || self.own.reads(name)
+    }
+}
+
+/// Checks a value of the `dialects` option.
+///
+/// # Errors
+///
+/// [`ConfigError`] that names the place of the mistake.
+pub(crate) fn check_dialects(option: &serde_json::Value) -> Result<(), ConfigError> {
+    Own::from_option(option).map(|_| ())
 }
 
 /// The waits that a response asks, by where they stand, in seconds.

@@ -27,7 +27,7 @@ struct Reasons {
 /// body ask, whichever comes first, in seconds.
 pub(super) fn judge(
     status: u16,
-    fields: &Fields,
+    fields: &Fields<'_>,
     meters: &[Reading],
     said: &Said,
     header_wait: Option<f64>,
@@ -70,13 +70,16 @@ fn is_empty(meter: &Reading) -> bool {
 
 fn class(
     status: u16,
-    fields: &Fields,
+    fields: &Fields<'_>,
     meters: &[Reading],
     said: &Said,
     reasons: &Reasons,
     header_wait: Option<f64>,
     asked: Option<f64>,
 ) -> Option<Class> {
+    if said.ruled.is_some() {
+        return said.ruled;
+    }
     let empty = meters.iter().any(is_empty);
     let way_back = meters.iter().any(|meter| is_empty(meter) && meter.reset.is_some());
     let words = said.windowed || said.worded;
@@ -86,7 +89,7 @@ fn class(
     let refused = match status {
         429 => true,
         503 | 529 => header_wait.is_some() || said.capacity || said.windowed || declared,
-        403 => (empty && way_back) || header_wait.is_some() || words || said.permanent || declared,
+        403 => (empty && way_back) || header_wait.is_some() || words || said.meta || said.permanent || declared,
         // Nothing was processed: the request came too slowly or was too much
         // for now. Servers that always send the field mean nothing by it.
         408 | 413 => (header_wait.is_some() && !stocked(meters)) || said.windowed || said.retry == Some(true),
@@ -146,7 +149,7 @@ fn known<'a>(meters: &'a [Reading], name: &str) -> Option<&'a str> {
     meters.iter().filter_map(|meter| meter.name.as_deref()).find(|known| alike(known, name))
 }
 
-fn reasons(fields: &Fields, meters: &[Reading]) -> Reasons {
+fn reasons(fields: &Fields<'_>, meters: &[Reading]) -> Reasons {
     let mut reasons = Reasons::default();
     for (header, value) in &fields.reasons {
         let lower = value.to_ascii_lowercase();
@@ -174,13 +177,13 @@ fn reasons(fields: &Fields, meters: &[Reading]) -> Reasons {
 /// The quota that is exceeded: the one that is named, else the one that is
 /// empty; of several empty ones that whose reset is the wait.
 fn meter(
-    fields: &Fields,
+    fields: &Fields<'_>,
     meters: &[Reading],
     said: &Said,
     reason: Option<Box<str>>,
     asked: Option<f64>,
 ) -> Option<Box<str>> {
-    if let Some(name) = &said.meter {
+    if let Some(name) = said.meter.as_ref().or(fields.refused.as_ref()) {
         return Some(known(meters, name).map_or_else(|| name.clone(), Into::into));
     }
     if reason.is_some() {

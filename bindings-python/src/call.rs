@@ -16,6 +16,9 @@ use crate::limiter::Limiter;
 use crate::waker::WakeSlot;
 
 /// One logical request, over all its attempts. Dropping it gives it up.
+///
+/// In a ``with`` block it is finished at the end if its response was
+/// delivered, else given up.
 #[pyclass(frozen, weakref, module = "rampmeter")]
 pub struct Call {
     limiter: Py<Limiter>,
@@ -27,6 +30,10 @@ pub struct Call {
 
 #[pymethods]
 impl Call {
+    /// What now? Asking twice at one instant gives the same answer.
+    ///
+    /// If the answer is to sleep, ``wake`` is called once polling again is
+    /// worthwhile before the sleep's end: from any thread, so it must only wake.
     #[pyo3(signature = (wake=None))]
     fn poll(&self, py: Python<'_>, wake: Option<Py<PyAny>>) -> PyResult<Py<Decision>> {
         let now = self.limiter.get().now(py)?;
@@ -41,11 +48,17 @@ impl Call {
         self.answer(py, now, &decision)
     }
 
+    /// How many bytes of this response's body are worth reading; 0 for nearly
+    /// every response.
     #[pyo3(signature = (status, headers=None))]
     fn wants_body(&self, status: u16, headers: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         Ok(self.core.wants_body(status, &Fields::new(headers)?))
     }
 
+    /// Reports the response to the last send.
+    ///
+    /// ``cached`` is true if a client-side cache answered; ``url`` is the URL
+    /// that answered, where a redirect led elsewhere.
     #[pyo3(signature = (status, headers=None, body=None, *, cached=false, url=None))]
     fn on_response(
         &self,
@@ -88,6 +101,7 @@ impl Call {
         Ok(self.answer(py, now, &decision)?.into_any())
     }
 
+    /// Reports that the last send ended without a response.
     #[pyo3(signature = (kind="other"))]
     fn on_failure(&self, py: Python<'_>, kind: &str) -> PyResult<Py<Decision>> {
         let kind = FailureKind::from_name(kind).ok_or_else(|| {
@@ -99,6 +113,7 @@ impl Call {
         self.answer(py, now, &decision)
     }
 
+    /// Replaces the cost by the real amounts, once known.
     fn settle(&self, py: Python<'_>, cost: &Bound<'_, PyAny>) -> PyResult<()> {
         let amounts = self::cost(cost)?;
         let amounts: Vec<_> = amounts.iter().map(|(unit, amount)| (unit.as_str(), *amount)).collect();
@@ -107,12 +122,14 @@ impl Call {
         limiter.dispatch(py)
     }
 
+    /// The body is read or closed: the slot in flight is free.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let limiter = self.limiter.get();
         self.core.finish(limiter.now(py)?);
         limiter.dispatch(py)
     }
 
+    /// Gives the call up, at any point. Safe to repeat.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         let limiter = self.limiter.get();
         self.core.cancel(limiter.now(py)?);
@@ -122,21 +139,25 @@ impl Call {
         limiter.dispatch(py)
     }
 
+    /// How often it was sent.
     #[getter]
     fn attempts(&self) -> u32 {
         self.core.attempts()
     }
 
+    /// Seconds that it slept so far, as elapsed time.
     #[getter]
     fn waited(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.waited.seconds(self.limiter.get().now(py)?))
     }
 
+    /// Its id, as ``Limiter.take_wakes`` lists it.
     #[getter]
     fn id(&self) -> u64 {
         self.core.id().as_u64()
     }
 
+    /// Whose call it is.
     #[getter]
     fn limiter(&self, py: Python<'_>) -> Py<Limiter> {
         self.limiter.clone_ref(py)

@@ -12,7 +12,16 @@ use crate::errors;
 /// A caller's own rule is code, so it is no option of the core's list.
 const CLASSIFY: &str = "classify";
 
-/// Checked options of a limiter; immutable.
+/// Checked options; immutable.
+///
+/// Raises ``ConfigError``, which names the option, for an unknown one, for a
+/// value that it does not take, and for two given ones that conflict.
+///
+///     >>> from rampmeter import Config
+///     >>> Config(max_retry_after=30).max_retry_after
+///     30
+///     >>> Config.web(max_attempts=3)
+///     Config.web(max_attempts=3)
 #[pyclass(frozen, module = "rampmeter")]
 pub struct Config {
     core: rampmeter::Config,
@@ -29,7 +38,8 @@ impl Config {
         Self::with(py, "default", options)
     }
 
-    /// For request handlers: short waits, then an error.
+    /// For request handlers: short waits, then an error that a handler can
+    /// turn into its own refusal.
     #[staticmethod]
     #[pyo3(signature = (**options))]
     fn web(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -53,12 +63,12 @@ impl Config {
         Self::with(py, self.preset, Some(&given))
     }
 
-    /// True if the option was set by name.
+    /// True if the option was set by name, rather than by default or preset.
     fn is_given(&self, py: Python<'_>, option: &str) -> PyResult<bool> {
         self.given.bind(py).contains(option)
     }
 
-    /// The value of an option: durations in seconds, `None` for no limit.
+    /// The value of an option: durations in seconds, ``None`` for no limit.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let span = |span| Ok(seconds(span).into_pyobject(py)?.into_any());
         match name {

@@ -10,16 +10,22 @@ use crate::errors;
 
 pub(crate) const KINDS: [&str; 4] = ["send", "sleep", "deliver", "raise"];
 
-/// What to do now: `kind` is `"send"`, `"sleep"`, `"deliver"` or `"raise"`.
-/// Both names are interned, so that they compare by identity.
+/// What to do now: ``send``, ``sleep``, ``deliver`` or ``raise``.
 #[pyclass(frozen, module = "rampmeter")]
 pub struct Decision {
+    /// ``send``: perform the request. ``sleep``: sleep, then poll again.
+    /// ``deliver``: hand the response or the failure to the caller. ``raise``:
+    /// raise ``error``.
     #[pyo3(get)]
     kind: Py<PyString>,
+    /// How long to sleep at most; above 0 and finite, ``None`` unless the
+    /// decision is to sleep.
     #[pyo3(get)]
     seconds: Option<f64>,
+    /// Why.
     #[pyo3(get)]
     reason: Py<PyString>,
+    /// What to raise; ``None`` unless the decision is to raise.
     #[pyo3(get)]
     error: Option<Py<PyAny>>,
 }

@@ -63,8 +63,7 @@ fn options_json() -> String {
     rampmeter::options_json().to_string()
 }
 
-/// The names that a kind of value can have, by kind: `decision`, `reason`,
-/// `event`, `failure`, `refusal`, `wait_source`, `error`, `backoff`.
+/// The names that a kind of value can have.
 #[pyfunction]
 fn names(kind: &str) -> PyResult<Vec<&'static str>> {
     fn first<T>(table: &'static [(&'static str, T)]) -> Vec<&'static str> {

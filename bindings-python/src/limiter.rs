@@ -17,7 +17,7 @@ use crate::errors;
 use crate::headers::Fields;
 use crate::observe::{Event, Meter, Stats};
 
-/// The native half of `rampmeter.Limiter`.
+/// The native half of ``rampmeter.Limiter``.
 #[pyclass(frozen, subclass, weakref, module = "rampmeter._core")]
 pub struct Limiter {
     core: rampmeter::Limiter,
@@ -54,6 +54,19 @@ impl Limiter {
         method, url=None, *, headers=None, scope=None, route=None, cost=None, priority=0, deadline=None, retry=None,
         replayable=true, nested=false
     ))]
+    /// Begins a call: one logical request, over all its attempts.
+    ///
+    /// Nothing is waited for and nothing reserved until it is polled. ``scope``
+    /// and ``route`` name who is limited and what the server meters alike,
+    /// instead of the URL's origin with the credential in ``headers``, and
+    /// method with path. ``cost`` is amounts by unit. Larger ``priority`` goes
+    /// first. ``deadline`` is seconds from now. ``retry`` says whether it may be
+    /// sent again after a failure that leaves open whether it was processed;
+    /// by default the method and an ``Idempotency-Key`` say so. ``replayable``
+    /// is false for a body that can be sent only once, ``nested`` true for a
+    /// call made inside a call of the same limiter.
+    ///
+    /// Raises ``ConfigError`` for an argument that cannot be.
     #[expect(clippy::too_many_arguments, reason = "one per keyword of the Python method")]
     fn begin(
         slf: &Bound<'_, Self>,
@@ -96,34 +109,43 @@ impl Limiter {
         Ok(Call::new(slf.clone().unbind(), call))
     }
 
+    /// Ends the limiter: waiting calls raise ``LimiterClosed`` at once, later
+    /// ones at their first poll.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.core.close(self.now(py)?);
         self.dispatch(py)
     }
 
+    /// True once ``close`` was called.
     #[getter]
     fn closed(&self) -> bool {
         self.core.is_closed()
     }
 
+    /// Its options.
     #[getter]
     fn config(&self, py: Python<'_>) -> Py<Config> {
         self.config.clone_ref(py)
     }
 
+    /// The clock that it was given; ``None`` for the system's.
     #[getter]
     fn clock(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.clock.object().map(|clock| clock.clone_ref(py))
     }
 
+    /// Counters so far.
     fn stats(&self, py: Python<'_>) -> PyResult<Stats> {
         Stats::new(py, self.core.stats(self.now(py)?))
     }
 
+    /// The scopes that are known, as they may be shown.
     fn scopes(&self) -> Vec<String> {
         self.core.scopes()
     }
 
+    /// The meters of the scope of that URL or label; of all scopes if none is
+    /// given.
     #[pyo3(signature = (scope=None))]
     fn meters(&self, py: Python<'_>, scope: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Meter>> {
         let scopes = match scope {
@@ -144,15 +166,19 @@ impl Limiter {
         Meter::new(py, rampmeter::Meter::default(), scope, &self.clock)
     }
 
+    /// Starts or stops the collection of events for ``take_events``.
     #[pyo3(signature = (listening=true))]
     fn listen(&self, listening: bool) {
         self.core.listen(listening || self.on_event.is_some());
     }
 
+    /// The events since the last time, oldest first; empty unless ``listen``
+    /// was called, and where ``on_event`` takes them.
     fn take_events(&self, py: Python<'_>) -> PyResult<Vec<Event>> {
         self.core.take_events().into_iter().map(|event| Event::new(py, event)).collect()
     }
 
+    /// The ``id`` of each call without a waker that should be polled now.
     fn take_wakes(&self) -> Vec<u64> {
         self.core.take_wakes().into_iter().map(rampmeter::CallId::as_u64).collect()
     }

@@ -10,7 +10,14 @@ use crate::clock::Clock;
 use crate::convert::{seconds, span};
 use crate::errors;
 
-/// A local token bucket.
+/// ``rate`` tokens per second, at most ``burst`` at once; it starts full.
+///
+///     >>> from rampmeter import TokenBucket
+///     >>> bucket = TokenBucket(rate=5, burst=2)
+///     >>> bucket.take(), bucket.take(), bucket.take()
+///     (True, True, False)
+///
+/// Raises ``ConfigError`` unless ``rate`` is above 0 and ``burst`` at least 1.
 #[pyclass(frozen, module = "rampmeter")]
 pub struct TokenBucket {
     core: Mutex<rampmeter::TokenBucket>,
@@ -27,33 +34,41 @@ impl TokenBucket {
         Ok(Self { core: Mutex::new(core), clock: Clock::new(clock)? })
     }
 
+    /// Tokens per second.
     #[getter]
     fn rate(&self) -> f64 {
         locked(&self.core).rate()
     }
 
+    /// The most tokens at once.
     #[getter]
     fn burst(&self) -> f64 {
         locked(&self.core).burst()
     }
 
+    /// The tokens now.
     fn available(&self, py: Python<'_>) -> PyResult<f64> {
         let now = self.clock.now(py)?.mono;
         Ok(locked(&self.core).available(now))
     }
 
+    /// Takes that many tokens if they are there; else changes nothing.
     #[pyo3(signature = (cost=1.0))]
     fn take(&self, py: Python<'_>, cost: f64) -> PyResult<bool> {
         let now = self.clock.now(py)?.mono;
         Ok(locked(&self.core).take(now, cost).is_ok())
     }
 
+    /// Seconds until that many tokens are there; ``None`` if they never will
+    /// be.
     #[pyo3(signature = (cost=1.0))]
     fn wait(&self, py: Python<'_>, cost: f64) -> PyResult<Option<f64>> {
         let now = self.clock.now(py)?.mono;
         Ok(seconds(locked(&self.core).wait(now, cost)))
     }
 
+    /// Takes that many tokens whether or not they are there; later takers
+    /// wait the debt off. Negative amounts give tokens back.
     #[pyo3(signature = (cost=1.0))]
     fn charge(&self, py: Python<'_>, cost: f64) -> PyResult<()> {
         let now = self.clock.now(py)?.mono;
@@ -70,7 +85,10 @@ impl TokenBucket {
     }
 }
 
-/// One token bucket per quota key.
+/// One token bucket per quota key, made on first use.
+///
+/// At most ``capacity`` keys are remembered beyond those whose bucket is not
+/// full: a full bucket is no different from a new one.
 #[pyclass(frozen, module = "rampmeter")]
 pub struct BucketRegistry {
     core: Mutex<rampmeter::BucketRegistry>,
@@ -87,23 +105,28 @@ impl BucketRegistry {
         Ok(Self { core: Mutex::new(core), clock: Clock::new(clock)? })
     }
 
+    /// The tokens now.
     fn available(&self, py: Python<'_>, key: &str) -> PyResult<f64> {
         let now = self.clock.now(py)?.mono;
         Ok(locked(&self.core).bucket(now, key).available(now))
     }
 
+    /// Takes that many tokens if they are there; else changes nothing.
     #[pyo3(signature = (key, cost=1.0))]
     fn take(&self, py: Python<'_>, key: &str, cost: f64) -> PyResult<bool> {
         let now = self.clock.now(py)?.mono;
         Ok(locked(&self.core).bucket(now, key).take(now, cost).is_ok())
     }
 
+    /// Seconds until that many tokens are there; ``None`` if they never will
+    /// be.
     #[pyo3(signature = (key, cost=1.0))]
     fn wait(&self, py: Python<'_>, key: &str, cost: f64) -> PyResult<Option<f64>> {
         let now = self.clock.now(py)?.mono;
         Ok(seconds(locked(&self.core).bucket(now, key).wait(now, cost)))
     }
 
+    /// Takes that many tokens whether or not they are there.
     #[pyo3(signature = (key, cost=1.0))]
     fn charge(&self, py: Python<'_>, key: &str, cost: f64) -> PyResult<()> {
         let now = self.clock.now(py)?.mono;
@@ -128,6 +151,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Seconds, uniform in [0, min(cap, base * 2**step)]; ``step`` counts from 0.
+/// ``unit`` in [0, 1) replaces the random number. Unset ends are those of the
+/// option ``backoff``.
 #[pyfunction]
 #[pyo3(signature = (step, *, base=None, cap=None, unit=None))]
 pub(crate) fn full_jitter(
@@ -140,6 +166,8 @@ pub(crate) fn full_jitter(
     Ok(draw(Backoff::Full { base, cap }, step, core::time::Duration::ZERO, unit))
 }
 
+/// Seconds: half of min(cap, base * 2**step), and a uniform draw of the other
+/// half.
 #[pyfunction]
 #[pyo3(signature = (step, *, base=None, cap=None, unit=None))]
 pub(crate) fn equal_jitter(
@@ -152,6 +180,8 @@ pub(crate) fn equal_jitter(
     Ok(draw(Backoff::Equal { base, cap }, step, core::time::Duration::ZERO, unit))
 }
 
+/// Seconds, uniform in [base, 3 * previous], at most ``cap``; the first, with
+/// ``step`` 0, in [0, base].
 #[pyfunction]
 #[pyo3(signature = (step, previous=None, *, base=None, cap=None, unit=None))]
 pub(crate) fn decorrelated_jitter(

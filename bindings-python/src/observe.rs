@@ -8,10 +8,11 @@ use rampmeter::Instant;
 use crate::clock::Clock;
 use crate::convert::{amount, seconds, tuple_of};
 
-/// What the server last said about one quota.
+/// What the server last said about one quota; ``None`` where it did not say.
 #[pyclass(frozen, module = "rampmeter")]
 pub struct Meter {
     core: rampmeter::Meter,
+    /// The scope that it belongs to.
     #[pyo3(get)]
     scope: String,
     clock: Clock,
@@ -19,46 +20,55 @@ pub struct Meter {
 
 #[pymethods]
 impl Meter {
+    /// The quota's name; ``None`` for an unnamed one.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.core.name.as_deref()
     }
 
+    /// The route that it was learned for, where several unnamed ones differ.
     #[getter]
     fn route(&self) -> Option<&str> {
         self.core.route.as_deref()
     }
 
+    /// How much the quota allows in one window.
     #[getter]
     fn limit<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         amount(py, self.core.limit)
     }
 
+    /// How much is left, by the server's own word.
     #[getter]
     fn remaining<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         amount(py, self.core.remaining)
     }
 
+    /// The window's length in seconds.
     #[getter]
     fn window(&self) -> Option<f64> {
         seconds(self.core.window)
     }
 
+    /// What is counted.
     #[getter]
     fn unit(&self) -> Option<&str> {
         self.core.unit.as_deref()
     }
 
+    /// The policy's name, where it is another than the quota's.
     #[getter]
     fn policy(&self) -> Option<&str> {
         self.core.policy.as_deref()
     }
 
+    /// True only if the server said that nothing is left.
     #[getter]
     fn exhausted(&self) -> bool {
         self.core.exhausted()
     }
 
+    /// Seconds until more is available, computed now; 0 once it has passed.
     fn seconds_until_reset(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         Ok(seconds(self.core.until_reset(self.clock.now(py)?.mono)))
     }
@@ -96,71 +106,84 @@ impl Meter {
     }
 }
 
-/// One thing that happened.
+/// One thing that happened. It carries no value that may hold a secret.
 #[pyclass(frozen, module = "rampmeter")]
 pub struct Event {
     core: rampmeter::Event,
+    /// For ``refused``: the rate-limit headers that it was read from.
     #[pyo3(get)]
     headers: Py<PyTuple>,
 }
 
 #[pymethods]
 impl Event {
+    /// What happened.
     #[getter]
     fn kind(&self) -> &'static str {
         self.core.kind.name()
     }
 
+    /// When, in seconds of ``time.monotonic()`` or of the limiter's clock.
     #[getter]
     fn at(&self) -> f64 {
         instant_seconds(self.core.at)
     }
 
+    /// The scope, as it may be shown.
     #[getter]
     fn scope(&self) -> &str {
         &self.core.scope
     }
 
+    /// The request's method, if a call is concerned.
     #[getter]
     fn method(&self) -> Option<&str> {
         self.core.method.as_deref()
     }
 
+    /// The request's route, if a call is concerned.
     #[getter]
     fn route(&self) -> Option<&str> {
         self.core.route.as_deref()
     }
 
+    /// The meter, if one is concerned.
     #[getter]
     fn meter(&self) -> Option<&str> {
         self.core.meter.as_deref()
     }
 
+    /// The wait, hold or time to a reset.
     #[getter]
     fn seconds(&self) -> Option<f64> {
         self.core.seconds
     }
 
+    /// Why.
     #[getter]
     fn reason(&self) -> Option<&'static str> {
         self.core.reason.map(rampmeter::Reason::name)
     }
 
+    /// How often the call was sent, if one is concerned.
     #[getter]
     fn attempt(&self) -> Option<u32> {
         self.core.attempt
     }
 
+    /// The status, for ``refused``.
     #[getter]
     fn status(&self) -> Option<u16> {
         self.core.status
     }
 
+    /// How many calls wait in the scope.
     #[getter]
     fn waiting(&self) -> usize {
         self.core.waiting
     }
 
+    /// More in words: for ``ignored``, the field and why.
     #[getter]
     fn detail(&self) -> Option<&str> {
         self.core.detail.as_deref()
@@ -203,17 +226,29 @@ impl Event {
 /// What one scope did so far.
 #[pyclass(frozen, get_all, module = "rampmeter")]
 pub struct ScopeStats {
+    /// The scope, as it may be shown; empty for the total.
     scope: String,
+    /// Requests sent.
     sent: u64,
+    /// Responses that were refusals.
     refused: u64,
+    /// Responses that were no refusals.
     accepted: u64,
+    /// Requests that failed without a response.
     failed: u64,
+    /// Waits begun.
     waits: u64,
+    /// The sum of all waits in seconds, as elapsed time.
     slept: f64,
+    /// Calls that ended with an error of the limiter's.
     raised: u64,
+    /// Signals set aside as unusable.
     ignored: u64,
+    /// Calls that wait now.
     waiting: usize,
+    /// Requests in flight now.
     in_flight: usize,
+    /// Seconds that the scope's gate is still held.
     held_for: Option<f64>,
 }
 
@@ -258,8 +293,11 @@ impl From<rampmeter::ScopeStats> for ScopeStats {
 /// What a limiter did so far.
 #[pyclass(frozen, get_all, module = "rampmeter")]
 pub struct Stats {
+    /// The sum over all scopes, forgotten ones included.
     total: Py<ScopeStats>,
+    /// Each scope that is still known.
     scopes: Py<PyTuple>,
+    /// Events that were dropped because nobody took them.
     dropped_events: u64,
 }
 

@@ -7,15 +7,23 @@ use crate::clock::system_wall;
 use crate::convert::{Body, amount, seconds, tuple_of, wall};
 use crate::headers::Fields;
 
-/// Everything that one response says about limits.
+/// Everything that one response says about limits; ``None`` where it says
+/// nothing.
 #[pyclass(frozen, get_all, module = "rampmeter")]
 pub struct Signals {
+    /// The quotas that it describes, in the order first mentioned.
     meters: Py<PyTuple>,
+    /// The explicit wait that it orders, in seconds.
     wait: Option<f64>,
+    /// Where that stood.
     wait_source: Option<&'static str>,
+    /// What it refuses, if it is a refusal.
     refusal: Option<Py<Refusal>>,
+    /// Seconds that the response spent in a cache.
     age: Option<f64>,
+    /// The server's clock in Unix seconds.
     date: Option<f64>,
+    /// Fields that were set aside, and why.
     ignored: Py<PyTuple>,
 }
 
@@ -39,41 +47,49 @@ pub struct Reading {
 
 #[pymethods]
 impl Reading {
+    /// The quota's name, if the response names it.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.core.name.as_deref()
     }
 
+    /// How much the quota allows in one window.
     #[getter]
     fn limit<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         amount(py, self.core.limit)
     }
 
+    /// How much is left.
     #[getter]
     fn remaining<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         amount(py, self.core.remaining)
     }
 
+    /// Seconds until more is available, from reception.
     #[getter]
     fn reset(&self) -> Option<f64> {
         seconds(self.core.reset)
     }
 
+    /// The window's length in seconds.
     #[getter]
     fn window(&self) -> Option<f64> {
         seconds(self.core.window)
     }
 
+    /// What is counted.
     #[getter]
     fn unit(&self) -> Option<&str> {
         self.core.unit.as_deref()
     }
 
+    /// The policy's name, where it is another than the quota's.
     #[getter]
     fn policy(&self) -> Option<&str> {
         self.core.policy.as_deref()
     }
 
+    /// True if the server says that this quota refuses nobody.
     #[getter]
     fn informative(&self) -> bool {
         self.core.informative
@@ -103,10 +119,16 @@ impl Reading {
 /// What a response refuses.
 #[pyclass(frozen, get_all, module = "rampmeter")]
 pub struct Refusal {
+    /// What it asks of the client.
     kind: &'static str,
+    /// The quota that it says is exceeded, if it names one.
     meter: Option<String>,
+    /// The limit that it states.
     limit: Option<Py<PyAny>>,
+    /// The sentence for people that the server sent.
     hint: Option<String>,
+    /// The shortest first wait in seconds that the server's documentation
+    /// asks where the response gives none.
     first_wait: Option<f64>,
 }
 
@@ -119,10 +141,12 @@ impl Refusal {
     }
 }
 
-/// A field that was set aside, and why.
+/// A field that was set aside.
 #[pyclass(frozen, get_all, module = "rampmeter")]
 pub struct Ignored {
+    /// The field's name, in lower case.
     field: String,
+    /// Why it was set aside.
     why: &'static str,
 }
 
@@ -133,6 +157,10 @@ impl Ignored {
     }
 }
 
+/// Reads what a response says about limits.
+///
+/// ``now`` is the local wall clock at reception, by default the system's; it is
+/// used only for dates and epochs of a response without a ``Date`` of its own.
 #[pyfunction]
 #[pyo3(signature = (status, headers=None, body=None, *, now=None))]
 pub(crate) fn read_signals(
@@ -174,6 +202,17 @@ pub(crate) fn read_signals(
     })
 }
 
+/// The wait in seconds that a ``Retry-After`` value asks; ``None`` for what is
+/// no usable wait (empty, negative, signed, not a number).
+///
+/// Dates are read against ``date``, the response's own ``Date``, if given, else
+/// against ``now``, by default the system's clock.
+///
+///     >>> from rampmeter import parse_retry_after
+///     >>> parse_retry_after("1.5")
+///     1.5
+///     >>> parse_retry_after("-5") is None
+///     True
 #[pyfunction]
 #[pyo3(signature = (value, *, now=None, date=None))]
 pub(crate) fn parse_retry_after(

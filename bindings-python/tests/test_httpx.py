@@ -357,6 +357,34 @@ def test_a_compressed_refusal_is_read_and_stays_readable(bench: Bench, server: S
     assert len(server.received) == 1
 
 
+def test_a_refusal_that_breaks_off_breaks_off_for_its_reader(bench: Bench, clock: ManualClock) -> None:
+    http = bench.http
+
+    class Broken(http.SyncByteStream, http.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"{"
+            raise http.ReadError("reset")
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"{"
+            raise http.ReadError("reset")
+
+    def handler(request: Any) -> Any:
+        headers = {"Content-Type": "application/json", "Retry-After": "3600"}
+        return http.Response(429, headers=headers, stream=Broken())
+
+    # The mock reads what it answers, so it is asked by way of a transport of our own.
+    class Transport(http.BaseTransport, http.AsyncBaseTransport):
+        def handle_request(self, request: Any) -> Any:
+            return handler(request)
+
+        async def handle_async_request(self, request: Any) -> Any:
+            return handler(request)
+
+    with pytest.raises(http.ReadError, match="reset"):
+        bench.send(bench.transport(Limiter(clock=clock), Transport()))
+
+
 @pytest.mark.parametrize("body", [b"no gzip at all", gzip.compress(b"\0" * 100_000_000)], ids=["broken", "bomb"])
 def test_a_hostile_compressed_refusal_is_a_bare_one(
     bench: Bench, server: Server, clock: ManualClock, body: bytes

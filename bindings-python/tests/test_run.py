@@ -239,6 +239,21 @@ def test_a_call_inside_a_call_waits_for_no_slot(clock: ManualClock) -> None:
     assert clock.monotonic() == 0
 
 
+def test_what_a_limiter_inside_has_decided_goes_through(run, clock: ManualClock) -> None:
+    error = RateLimitExceeded("the inner one gave up")
+    error.status = 429
+    limiter = Limiter(clock=clock)
+    with pytest.raises(RateLimitExceeded) as caught:
+        run(limiter, Script(error, Response()))
+    assert caught.value is error
+    assert limiter.stats().total.refused == 0
+
+
+def test_a_number_that_is_no_status_is_not_read_as_one(run, clock: ManualClock) -> None:
+    job = Response(7)
+    assert run(Limiter(clock=clock), Script(job)) is job
+
+
 def test_a_task_that_outlives_the_call_it_was_started_in_is_not_nested(clock: ManualClock) -> None:
     async def go() -> int:
         limiter = Limiter(clock=clock)

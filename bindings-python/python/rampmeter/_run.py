@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rampmeter._errors import RateLimitError
 from rampmeter._nesting import Attempt, is_nested
 from rampmeter._wait import await_turn, wait_turn
 
@@ -192,9 +193,9 @@ def default_read(said: Any) -> Heard | None:
     """Status and headers of a response, or of the one that an exception
     carries; ``None`` for anything else."""
     response = _response(said)
-    for name in ("status_code", "status", "code"):
+    for name in ("status_code", "status"):
         status = getattr(response, name, None)
-        if isinstance(status, int):
+        if isinstance(status, int) and 100 <= status <= 599:
             headers = getattr(response, "headers", None)
             return status, () if headers is None else headers
     return None
@@ -208,6 +209,9 @@ def _response(said: Any) -> Any:
 
 def _report(call: Call, outcome: Outcome, request: Request, read: Reader) -> Decision:
     said = outcome.said
+    if isinstance(said, RateLimitError) and said.response is None:
+        # A limiter inside has decided already, and there is nothing to read.
+        raise said
     heard = read(said)
     if heard is None:
         if outcome.error is None:
@@ -262,9 +266,8 @@ async def _aclose(said: Any) -> None:
 def _raise(decision: Decision, outcome: Outcome) -> NoReturn:
     error = decision.error
     assert error is not None
-    said = outcome.said
-    if said is not None:
-        setattr(error, "response", _response(said))  # noqa: B010 (ConfigError has no such field)
+    if isinstance(error, RateLimitError) and outcome.said is not None:
+        error.response = _response(outcome.said)
     raise error from outcome.error
 
 

@@ -224,9 +224,8 @@ class SyncBody(Body):
                 size += len(chunk)
                 if size >= wanted:
                     break
-        except self._http.TransportError:
-            # The caller meets it in its turn.
-            pass
+        except self._http.TransportError as error:
+            rest = broken_off(error)
         response.stream = self._stream(Resumed(stream, chunks, rest), None)
         return self._decoded(response, b"".join(chunks), wanted)
 
@@ -323,9 +322,8 @@ class AsyncBody(Body):
                 size += len(chunk)
                 if size >= wanted:
                     break
-        except self._http.TransportError:
-            # The caller meets it in its turn.
-            pass
+        except self._http.TransportError as error:
+            rest = abroken_off(error)
         response.stream = self._stream(AsyncResumed(stream, chunks, rest), None)
         return self._decoded(response, b"".join(chunks), wanted)
 
@@ -421,6 +419,18 @@ class AsyncResumed:
             yield chunk
         async for chunk in self._rest:
             yield chunk
+
+
+def broken_off(error: Exception) -> Iterator[bytes]:
+    """The rest of a body that could not be read: its reader meets the error."""
+    raise error
+    yield
+
+
+async def abroken_off(error: Exception) -> AsyncIterator[bytes]:
+    """The same for an async stream."""
+    raise error
+    yield
 
 
 def is_loaded(response: Any) -> bool:

@@ -26,7 +26,14 @@ class Call {
     };
     this.id = handle;
 
-    this.poll = () => decision(engine, engine.poll(asked()));
+    const decision = (/** @type {number} */ kind) => ({
+      kind: names.decisions[kind],
+      delayMs: kind === SLEEP ? engine.amount : null,
+      reason: names.reasons[engine.reason],
+      error: kind === RAISE ? engine.error(handle) : null,
+    });
+
+    this.poll = () => decision(engine.poll(asked()));
 
     this.wantsBody = (/** @type {number} */ status, /** @type {unknown} */ headers) =>
       engine.wantsBody(asked(), status, headers);
@@ -38,15 +45,16 @@ class Call {
       /** @type {{ cached?: boolean, url?: string | URL }} */ { cached, url } = {},
     ) =>
       decision(
-        engine,
-        engine.respond(asked(), status, headers, {
-          body: bodyBytes(body),
-          cached,
-          url: url === undefined ? undefined : String(url),
-        }),
+        engine.respond(
+          asked(),
+          status,
+          headers,
+          { body: bodyBytes(body), cached, url: url === undefined ? undefined : String(url) },
+          false,
+        ),
       );
 
-    this.onFailure = (/** @type {string} */ kind = "other") => decision(engine, engine.fail(asked(), kind));
+    this.onFailure = (/** @type {string} */ kind = "other") => decision(engine.fail(asked(), kind));
 
     this.settle = (/** @type {Record<string, number>} */ cost) => engine.settle(asked(), cost);
 
@@ -69,16 +77,6 @@ class Call {
 
     engine.forgetWith(handle, this);
   }
-}
-
-/** @param {Engine} engine @param {number} kind */
-function decision(engine, kind) {
-  return {
-    kind: names.decisions[kind],
-    delayMs: kind === SLEEP ? engine.amount : null,
-    reason: names.reasons[engine.reason],
-    error: kind === RAISE ? engine.error() : null,
-  };
 }
 
 module.exports = { Call, dispose };

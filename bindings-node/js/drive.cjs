@@ -39,18 +39,21 @@ const insideCall = (engine, act) => inside.run({ engine, outer: inside.getStore(
  * What came of one send: what was returned, or what was thrown.
  * @typedef {{ value?: any, error?: any, threw: boolean }} Outcome
  *
+ * @typedef {{ status: number, headers: unknown, url?: string, cached?: boolean, body?: Uint8Array | null }} Reading
+ *
  * What a driver needs to know of a client.
  * @typedef {object} Transport
  * @property {(attempt: number, call: number) => any} send
  * @property {(outcome: Outcome) => Reading | undefined} read `undefined` if there is no response
- * @property {(outcome: Outcome, limit: number) => Promise<Uint8Array | null>} peek
+ * @property {(outcome: Outcome, limit: number) => Promise<Uint8Array | null>} peek the first bytes of a body
  * @property {(outcome: Outcome) => Promise<Outcome>} hold what is kept of a refused response
- * @property {"return" | "raise"} onExhausted
+ * @property {string} onExhausted `return` hands a refused response over instead of raising
  * @property {(error: any) => any} refuse throws, or answers in the error's stead
  * @property {(engine: Engine, call: number, value: any) => any} deliver ends the call and hands over the response
- *
- * @typedef {{ status: number, headers: unknown, url?: string, cached?: boolean, body?: Uint8Array | null }} Reading
  */
+
+/** @type {Outcome} */
+const NOTHING = { threw: false };
 
 /**
  * @param {Engine} engine
@@ -63,99 +66,85 @@ async function drive(engine, options, signal, transport) {
   const call = engine.begin(options);
   let over = false;
   try {
-    /** @type {Outcome | undefined} */
-    let last;
+    let outcome = NOTHING;
     for (let attempt = 1; ; attempt += 1) {
       let kind = engine.poll(call);
       while (kind === SLEEP && (kind = engine.park(call)) === SLEEP) await engine.nap(call, signal);
-      let error = kind === RAISE ? engine.error(last?.error) : undefined;
       if (kind === SEND) {
         engine.clock.noteRequests?.(1);
-        last = await outcomeOf(transport, attempt, call).finally(() => engine.clock.noteRequests?.(-1));
-        if (last.threw && signal?.aborted) throw last.error;
-        ({ kind, error } = await report(engine, call, transport, last));
+        try {
+          outcome = { value: await transport.send(attempt, call), threw: false };
+        } catch (error) {
+          if (signal?.aborted) throw error;
+          outcome = { error, threw: true };
+        } finally {
+          engine.clock.noteRequests?.(-1);
+        }
+        kind = report(engine, call, transport, outcome);
+        if (kind === WANTS_BODY) kind = await reportBody(engine, call, transport, outcome);
       }
-      if (kind === SLEEP) {
-        last = await transport.hold(last ?? NOTHING);
-        signal?.throwIfAborted();
-      } else if (kind === DELIVER) {
+      if (kind === DELIVER) {
         over = true;
-        return deliver(engine, call, transport, last);
-      } else if (kind === RAISE) {
-        return refuse(error, transport, last);
+        if (!outcome.threw) return transport.deliver(engine, call, outcome.value);
+        engine.complete(call);
+        throw outcome.error;
       }
+      if (kind === RAISE) return await refuse(engine.error(call, outcome.error), transport, outcome);
+      outcome = await transport.hold(outcome);
+      signal?.throwIfAborted();
     }
   } finally {
     if (!over) engine.abandon(call);
   }
 }
 
-/** @type {Outcome} */
-const NOTHING = { threw: false };
-
-/** @param {Transport} transport @param {number} attempt @param {number} call @returns {Promise<Outcome>} */
-async function outcomeOf(transport, attempt, call) {
-  try {
-    return { value: await transport.send(attempt, call), threw: false };
-  } catch (error) {
-    return { error, threw: true };
-  }
-}
-
 /**
- * Reports what came of a send.
+ * Reports what came of a send. The answer may be that the body is wanted.
  * @param {Engine} engine
  * @param {number} call
  * @param {Transport} transport
  * @param {Outcome} outcome
  */
-async function report(engine, call, transport, outcome) {
+function report(engine, call, transport, outcome) {
   const reading = transport.read(outcome);
   if (reading === undefined) {
     const kind = failureKind(outcome.error);
     if (kind === undefined) throw outcome.error;
-    return decided(engine, engine.fail(call, kind), outcome);
+    return engine.fail(call, kind);
   }
-  const { status, headers, url, cached } = reading;
-  let { body } = reading;
-  if (engine.classify !== undefined && body === undefined) {
-    // The caller's own rule may want to see the body, so it comes first.
-    const limit = engine.wantsBody(call, status, headers);
-    body = limit > 0 ? await transport.peek(outcome, limit) : null;
+  const { status, headers, body } = reading;
+  // The caller's own rule may want to see the body, so it comes first.
+  if (engine.classify !== undefined && body === undefined && engine.wantsBody(call, status, headers) > 0) {
+    return WANTS_BODY;
   }
-  const kind = engine.respond(call, status, headers, { body, cached, url, mayRead: body === undefined });
-  if (kind !== WANTS_BODY) return decided(engine, kind, outcome);
-  const bytes = await transport.peek(outcome, engine.amount);
-  return decided(engine, engine.respondBody(call, bytes), outcome);
+  return engine.respond(call, status, headers, reading, body === undefined);
 }
 
 /**
- * A decision with its error, which the engine keeps until the next decision
- * only: any other call may ask for one while this one's driver awaits.
+ * Reports a response whose body is wanted.
  * @param {Engine} engine
- * @param {number} kind
+ * @param {number} call
+ * @param {Transport} transport
  * @param {Outcome} outcome
  */
-const decided = (engine, kind, { error: cause }) => ({ kind, error: kind === RAISE ? engine.error(cause) : undefined });
-
-/** @param {Engine} engine @param {number} call @param {Transport} transport @param {Outcome | undefined} last */
-function deliver(engine, call, transport, last = NOTHING) {
-  if (!last.threw) return transport.deliver(engine, call, last.value);
-  engine.complete(call);
-  throw last.error;
+async function reportBody(engine, call, transport, outcome) {
+  const body = await transport.peek(outcome, engine.amount);
+  if (engine.classify === undefined) return engine.respondBody(call, body);
+  const reading = /** @type {Reading} */ (transport.read(outcome));
+  return engine.respond(call, reading.status, reading.headers, { ...reading, body }, false);
 }
 
-/** @param {any} error @param {Transport} transport @param {Outcome | undefined} last */
-async function refuse(error, transport, last) {
+/** @param {any} error @param {Transport} transport @param {Outcome} outcome */
+async function refuse(error, transport, outcome) {
+  const response = !outcome.threw && outcome.value === undefined ? undefined : transport.read(outcome);
+  if (response === undefined) return transport.refuse(error);
   const refused = error instanceof RateLimitExceeded || error instanceof PermanentlyRefused;
-  if (refused && transport.onExhausted === "return" && last !== undefined && transport.read(last) !== undefined) {
-    if (last.threw) throw last.error;
-    return last.value;
+  if (refused && transport.onExhausted === "return") {
+    if (outcome.threw) throw outcome.error;
+    return outcome.value;
   }
-  if (last !== undefined && transport.read(last) !== undefined) {
-    const held = await transport.hold(last);
-    error.response = held.threw ? responseOf(held.error) : held.value;
-  }
+  const held = await transport.hold(outcome);
+  error.response = held.threw ? responseOf(held.error) : held.value;
   return transport.refuse(error);
 }
 

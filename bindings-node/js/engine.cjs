@@ -170,7 +170,8 @@ class Engine {
     desk[1] = status;
     desk[2] = pieces;
     native.wantsBody(finished());
-    return desk[0];
+    this.amount = desk[0];
+    return this.amount;
   }
 
   /**
@@ -179,9 +180,10 @@ class Engine {
    * @param {number} call
    * @param {number} status
    * @param {unknown} headers
-   * @param {{ body?: Uint8Array | null, cached?: boolean, url?: string, mayRead?: boolean }} more
+   * @param {{ body?: Uint8Array | null, cached?: boolean, url?: string }} more
+   * @param {boolean} mayRead
    */
-  respond(call, status, headers, { body = null, cached = false, url, mayRead = false }) {
+  respond(call, status, headers, { body = null, cached, url }, mayRead) {
     const verdict = this.classify === undefined ? undefined : verdictOf(this.classify(status, headers, body));
     start(8);
     addText(url ?? "");
@@ -191,7 +193,7 @@ class Engine {
     desk[2] = this.clock.wall?.() ?? NaN;
     desk[3] = status;
     desk[4] =
-      (cached ? RESPOND_CACHED : 0) |
+      (cached === true ? RESPOND_CACHED : 0) |
       (url === undefined ? 0 : RESPOND_URL) |
       (verdict === undefined ? 0 : RESPOND_VERDICT) |
       (mayRead ? RESPOND_MAY_READ : 0);
@@ -271,8 +273,9 @@ class Engine {
     return desk[0];
   }
 
-  /** The error of the last decision to raise. @param {unknown} [cause] */
-  error(cause) {
+  /** The error of the call's last decision, to raise. @param {number} call @param {unknown} [cause] */
+  error(call, cause) {
+    desk[0] = call;
     return fromCore(JSON.parse(native.takeError()), cause);
   }
 

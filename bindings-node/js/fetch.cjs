@@ -41,87 +41,128 @@ function unwrapped(engine, fetch) {
 /**
  * @param {Engine} engine
  * @param {Function} base
- * @param {Record<string, any>} defaults
+ * @param {Settings} defaults
  * @param {any} input
  * @param {any} init
+ * @returns {Promise<any>}
  */
-async function rateLimited(engine, base, defaults, input, init) {
+function rateLimited(engine, base, defaults, input, init) {
   const request = typeof input === "object" && input !== null && typeof input.url === "string" ? input : undefined;
   const url = request === undefined ? String(input) : request.url;
   if (LOCAL.test(url)) return base(input, init);
-
-  const settings = init?.rateLimit === undefined ? defaults : { ...defaults, ...checked(init.rateLimit) };
-  const signal = init?.signal === undefined ? request?.signal : init.signal;
-  let body = init?.body ?? request?.body;
-  if (settings.bufferBody === true && isOneShot(body)) {
-    signal?.throwIfAborted();
-    body = new Uint8Array(await (init?.body === undefined ? request : new Response(body)).arrayBuffer());
-    init = { ...init, body, duplex: undefined };
+  try {
+    const settings = init?.rateLimit === undefined ? defaults : { ...defaults, ...checked(init.rateLimit) };
+    const sent = { input, init, request, url, body: init?.body ?? request?.body };
+    if (settings.bufferBody === true && isOneShot(sent.body)) {
+      return buffered(sent).then((whole) => limited(engine, base, settings, whole));
+    }
+    return limited(engine, base, settings, sent);
+  } catch (error) {
+    return Promise.reject(error);
   }
-  const value = (/** @type {string} */ name) =>
-    typeof settings[name] === "function" ? settings[name](url, init) : settings[name];
+}
+
+/**
+ * A request as it is sent.
+ * @typedef {{ input: any, init: any, request: any, url: string, body: any }} Sent
+ */
+
+/** The same with its body read into memory. @param {Sent} sent @returns {Promise<Sent>} */
+async function buffered(sent) {
+  const { init, request, body } = sent;
+  signalOf(sent)?.throwIfAborted();
+  const source = init?.body === undefined ? request : new Response(body);
+  const bytes = new Uint8Array(await source.arrayBuffer());
+  return { ...sent, body: bytes, init: { ...init, body: bytes, duplex: undefined } };
+}
+
+/** @param {Sent} sent */
+const signalOf = ({ init, request }) => (init?.signal === undefined ? request?.signal : init.signal);
+
+/**
+ * @param {Engine} engine
+ * @param {Function} base
+ * @param {Settings} settings
+ * @param {Sent} sent
+ */
+function limited(engine, base, settings, sent) {
+  const { init, request, url } = sent;
+  const value = (/** @type {any} */ setting) => (typeof setting === "function" ? setting(url, init) : setting);
   const options = {
     method: init?.method ?? request?.method ?? "GET",
     url,
     headers: init?.headers ?? request?.headers,
-    scope: value("scope"),
-    route: value("route"),
-    cost: value("cost"),
-    priority: value("priority"),
+    scope: value(settings.scope),
+    route: value(settings.route),
+    cost: value(settings.cost),
+    priority: value(settings.priority),
     deadlineMs: settings.deadlineMs,
     retry: settings.retry,
-    replayable: !isOneShot(body),
+    replayable: !isOneShot(sent.body),
     nested: isNested(engine),
   };
-  const send = () => base(input, init);
-  const transport = {
-    ...responses,
-    // Only a `fetch` that is not Node's own can make calls of ours inside.
-    send: base === builtin ? send : () => insideCall(engine, send),
-    settleable: options.cost !== undefined,
-    ...settings,
-  };
-  return drive(engine, options, signal, transport);
+  const settles = options.cost !== undefined && options.cost !== null;
+  return drive(engine, options, signalOf(sent), new FetchTransport(engine, base, settings, sent, settles));
 }
 
-/** How `fetch`'s responses are read, kept and handed over. */
-const responses = {
-  onExhausted: /** @type {"return" | "raise"} */ ("return"),
-  localRefusal: false,
-  slotUntil: "headers",
-  settleable: false,
-  isCached: /** @type {((response: any) => boolean) | undefined} */ (undefined),
+/** How a `fetch` is sent, and its responses read, kept and handed over. */
+class FetchTransport {
+  /**
+   * @param {Engine} engine
+   * @param {Function} base
+   * @param {Settings} settings
+   * @param {Sent} sent
+   * @param {boolean} settles whether the cost may be settled by the response
+   */
+  constructor(engine, base, settings, sent, settles) {
+    this.engine = engine;
+    this.base = base;
+    this.settings = settings;
+    this.sent = sent;
+    this.settles = settles;
+    this.onExhausted = settings.onExhausted ?? "return";
+  }
+
+  send() {
+    const { base } = this;
+    const { input, init } = this.sent;
+    // Only a `fetch` that is not Node's own can make calls of ours inside.
+    return base === builtin ? base(input, init) : insideCall(this.engine, () => base(input, init));
+  }
 
   /** @param {import("./drive.cjs").Outcome} outcome */
   read({ value: response, threw }) {
     if (threw) return undefined;
     const { status, headers, redirected, url } = response;
+    const { isCached } = this.settings;
     return {
       status,
       headers,
       url: redirected === true && url ? url : undefined,
-      cached: this.isCached?.(response) === true,
+      cached: isCached !== undefined && isCached(response) === true,
     };
-  },
+  }
 
   /** @param {import("./drive.cjs").Outcome} outcome @param {number} limit */
-  peek: ({ value: response }, limit) => peek(response, limit),
+  peek({ value: response }, limit) {
+    return peek(response, limit);
+  }
 
   /** @param {import("./drive.cjs").Outcome} outcome */
   async hold(outcome) {
     return outcome.threw ? outcome : { value: await hold(outcome.value), threw: false };
-  },
+  }
 
   /** @param {any} error */
   refuse(error) {
-    if (this.localRefusal && error instanceof RateLimitExceeded) return localRefusal(error);
+    if (this.settings.localRefusal && error instanceof RateLimitExceeded) return localRefusal(error);
     throw asTypeError(error);
-  },
+  }
 
   /** @param {Engine} engine @param {number} call @param {any} response */
   deliver(engine, call, response) {
-    const streams = this.slotUntil === "body" && typeof response.body?.getReader === "function";
-    if (!streams && !this.settleable) {
+    const streams = this.settings.slotUntil === "body" && typeof response.body?.getReader === "function";
+    if (!streams && !this.settles) {
       engine.complete(call);
       return response;
     }
@@ -129,10 +170,10 @@ const responses = {
     if (streams) handed = untilBodyEnds(response, () => engine.finish(call));
     else engine.finish(call);
     engine.forgetWith(call, handed);
-    if (this.settleable) settleable.set(handed, { engine, call });
+    if (this.settles) settleable.set(handed, { engine, call });
     return handed;
-  },
-};
+  }
+}
 
 /**
  * The calls whose cost may still be settled, by their responses.
@@ -210,7 +251,9 @@ const SETTINGS = new Set([
 /** @type {Record<string, unknown[]>} */
 const CHOICES = { onExhausted: ["return", "raise"], slotUntil: ["headers", "body"] };
 
-/** @param {Record<string, any>} settings */
+/** @typedef {Record<string, any>} Settings */
+
+/** @param {Record<string, any>} settings @returns {Settings} */
 function checked(settings) {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {

@@ -243,19 +243,22 @@ pub fn attempts(env: Env) -> napi::Result<()> {
     Ok(())
 }
 
-/// The error of the last decision to raise, as JSON.
+/// The error of the last decision to raise of the call on place 0, as JSON.
 #[napi(catch_unwind)]
 pub fn take_error(env: Env) -> napi::Result<String> {
-    let error = state(&env)?.error.take().ok_or_else(|| napi::Error::from_reason("no decision to raise was made"))?;
+    let state = state(&env)?;
+    let slot = state.calls.get_mut(state.desk.whole(0)).ok_or_else(gone)?;
+    let error = slot.error.take().ok_or_else(|| napi::Error::from_reason("the last decision was not to raise"))?;
     Ok(json::error(&error).to_string())
 }
 
 /// Lays the call's decision on the desk.
 fn decide(state: &mut State, ask: impl FnOnce(&Slot) -> rampmeter::Decision) -> napi::Result<()> {
-    let slot = state.calls.get(state.desk.whole(0)).ok_or_else(gone)?;
+    let handle = state.desk.whole(0);
+    let slot = state.calls.get(handle).ok_or_else(gone)?;
     let decision = ask(slot);
     let limiter = slot.limiter.clone();
-    state.answer(decision);
+    state.answer(handle, decision);
     state.tell_pending(Some(&limiter));
     Ok(())
 }

@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code)]
 
+use core::ffi::c_void;
+use core::ptr;
+
 use napi::bindgen_prelude::Float64Array;
 use napi::{Env, JsString, JsValue, sys};
 
@@ -39,14 +42,38 @@ impl Desk {
 
 /// Ties `state` to the environment, which drops it when it ends.
 pub(crate) fn install(env: &Env, state: State) -> napi::Result<()> {
-    env.set_instance_data(state, (), |_| {})
+    unsafe extern "C" fn release(_: sys::napi_env, state: *mut c_void, _: *mut c_void) {
+        // SAFETY: `state` is the box below; the environment ends and releases
+        // it once.
+        drop(unsafe { Box::from_raw(state.cast::<State>()) });
+    }
+    let state = Box::into_raw(Box::new(state));
+    // SAFETY: the environment is that of the running call, and `release` fits
+    // the box.
+    let status = unsafe { sys::napi_set_instance_data(env.raw(), state.cast(), Some(release), ptr::null_mut()) };
+    if status == sys::Status::napi_ok {
+        return Ok(());
+    }
+    // SAFETY: nobody else knows of it.
+    drop(unsafe { Box::from_raw(state) });
+    Err(napi::Error::from_reason("the environment keeps no data"))
 }
 
-/// The state of this environment. Each loading of the addon (a worker thread,
-/// a test runner's fresh module registry) is an environment of its own.
+/// The state of this environment. Each loading of the addon (in a worker
+/// thread, say) is an environment of its own.
+///
+/// `napi`'s own accessor looks every pointer up in a table of the process;
+/// nothing but [`install`] sets this one.
 pub(crate) fn state(env: &Env) -> napi::Result<&mut State> {
-    env.get_instance_data::<State>()?
-        .ok_or_else(|| napi::Error::from_reason("attach was not called: load the addon through the rampmeter package"))
+    let mut state: *mut c_void = ptr::null_mut();
+    // SAFETY: the environment is that of the running call. What it keeps is
+    // null or the box of `install`; it lives as long as the environment does,
+    // and no function here calls another that asks for it while holding it.
+    unsafe {
+        sys::napi_get_instance_data(env.raw(), &mut state);
+        state.cast::<State>().as_mut()
+    }
+    .ok_or_else(|| napi::Error::from_reason("attach was not called: load the addon through the rampmeter package"))
 }
 
 /// Copies a string's code units, one byte each, into `bytes`. JavaScript says

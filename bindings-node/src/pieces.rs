@@ -106,8 +106,7 @@ mod act {
 #[napi(catch_unwind)]
 pub fn bucket(env: Env, key: Option<String>) -> napi::Result<()> {
     let state = state(&env)?;
-    let (handle, now, what, cost) =
-        (state.desk.whole(0), state.instant(1), state.desk.whole(2), state.desk.get(3));
+    let (handle, now, what, cost) = (state.desk.whole(0), state.instant(1), state.desk.whole(2), state.desk.get(3));
     let bucket = match &key {
         None => state.buckets.get_mut(handle),
         Some(key) => state.registries.get_mut(handle).map(|registry| registry.bucket(now, key)),

@@ -33,11 +33,10 @@ pub(crate) struct State {
     pub(crate) calls: Table<Slot>,
     pub(crate) buckets: Table<TokenBucket>,
     pub(crate) registries: Table<BucketRegistry>,
-    /// The error of the last decision to raise, until JavaScript asks for it.
-    pub(crate) error: Option<Box<Error>>,
     pub(crate) notices: Vec<Notice>,
     bell: Arc<Bell>,
-    text: Vec<u8>,
+    /// The buffers of the last text, for the next one.
+    text: Text,
 }
 
 /// A call and what its driver needs beside it.
@@ -48,6 +47,8 @@ pub(crate) struct Slot {
     waker: Option<Waker>,
     /// A response whose body is still awaited.
     pub(crate) head: Option<Head>,
+    /// The error of the last decision to raise, until it is asked for.
+    pub(crate) error: Option<Box<Error>>,
 }
 
 /// A response's status and header fields, kept while its body is read.
@@ -65,10 +66,9 @@ impl State {
             calls: Table::default(),
             buckets: Table::default(),
             registries: Table::default(),
-            error: None,
             notices: Vec::new(),
             bell: Arc::default(),
-            text: Vec::new(),
+            text: Text::default(),
         }
     }
 
@@ -99,26 +99,26 @@ impl State {
         text: &JsString<'_>,
         lengths: impl Iterator<Item = usize>,
     ) -> napi::Result<Text> {
-        let mut ends = Vec::new();
+        let mut taken = std::mem::take(&mut self.text);
         let mut end = 0usize;
-        for place in lengths {
+        taken.ends.clear();
+        taken.ends.extend(lengths.map(|place| {
             end = end.saturating_add(self.desk.whole(place) as usize);
-            ends.push(end);
-        }
-        let mut bytes = std::mem::take(&mut self.text);
-        copy_latin1(env, text, end, &mut bytes)?;
-        Ok(Text { bytes, ends })
+            end
+        }));
+        copy_latin1(env, text, end, &mut taken.bytes)?;
+        Ok(taken)
     }
 
-    /// Gives a text's buffer back for the next one.
+    /// Gives a text's buffers back for the next one.
     pub(crate) fn recycle(&mut self, text: Text) {
         if text.bytes.capacity() <= 64 * 1024 {
-            self.text = text.bytes;
+            self.text = text;
         }
     }
 
-    /// Lays a decision on the desk.
-    pub(crate) fn answer(&mut self, decision: Decision) {
+    /// Lays a call's decision on the desk, and its error by for later.
+    pub(crate) fn answer(&mut self, handle: u64, decision: Decision) {
         let (kind, wait) = match &decision {
             Decision::Send { .. } => (0.0, 0.0),
             Decision::Sleep { wait, .. } => (1.0, milliseconds(*wait)),
@@ -128,8 +128,10 @@ impl State {
         self.desk.put(place::KIND, kind);
         self.desk.put(place::WAIT, wait);
         self.desk.put(place::REASON, code_of(decision.reason()));
-        if let Decision::Raise { error } = decision {
-            self.error = Some(error);
+        if let Decision::Raise { error } = decision
+            && let Some(slot) = self.calls.get_mut(handle)
+        {
+            slot.error = Some(error);
         }
     }
 
@@ -157,16 +159,15 @@ impl State {
     /// The waker of that call, made on first use.
     pub(crate) fn waker(&mut self, handle: u64) -> Option<Waker> {
         let slot = self.calls.get_mut(handle)?;
-        let waker = slot.waker.get_or_insert_with(|| {
-            Waker::from(Arc::new(Rope { bell: Arc::clone(&self.bell), handle }))
-        });
+        let waker =
+            slot.waker.get_or_insert_with(|| Waker::from(Arc::new(Rope { bell: Arc::clone(&self.bell), handle })));
         Some(waker.clone())
     }
 }
 
 impl Slot {
     pub(crate) fn new(call: Call, limiter: Limiter) -> Self {
-        Self { call, limiter, waker: None, head: None }
+        Self { call, limiter, waker: None, head: None, error: None }
     }
 }
 

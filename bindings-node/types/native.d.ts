@@ -168,7 +168,7 @@ export declare function settle(text: string): string | null
  */
 export declare function signals(text: string, body?: Uint8Array | undefined | null): string
 
-/** The error of the last decision to raise, as JSON. */
+/** The error of the last decision to raise of the call on place 0, as JSON. */
 export declare function takeError(): string
 
 /** The lines for the log since the last time, as JSON. */

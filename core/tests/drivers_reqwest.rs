@@ -384,6 +384,16 @@ async fn a_short_response_gives_its_slot_back_at_once() {
 }
 
 #[tokio::test]
+async fn a_long_response_stays_in_flight_though_its_length_is_known() {
+    let server = Server::start(|_, _| answer(200, &[], "x".repeat(200_000))).await;
+    let rig = Rig::new(Config::default());
+    let response = rig.get(server.url("/")).await.unwrap();
+    assert_eq!((response.content_length(), rig.in_flight()), (Some(200_000), 1));
+    assert_eq!(response.text().await.unwrap().len(), 200_000);
+    assert_eq!(rig.in_flight(), 0);
+}
+
+#[tokio::test]
 async fn who_collects_responses_before_reading_any_is_not_starved() {
     let senders = Arc::new(Mutex::new(Vec::new()));
     let server = Server::start({

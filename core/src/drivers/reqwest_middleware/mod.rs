@@ -175,7 +175,8 @@ impl<T: Timer> RateLimitMiddleware<T> {
                 (response, Some(body))
             }
         };
-        let moved = keys::origin(asked.as_str()) != keys::origin(response.url().as_str());
+        let url = response.url();
+        let moved = url.host_str() != Some(NO_URL) && keys::origin(asked.as_str()) != keys::origin(url.as_str());
         Received { response, body, cached, moved }
     }
 
@@ -237,6 +238,10 @@ impl<T: Timer> Middleware for RateLimitMiddleware<T> {
         self.end(run, outcome)
     }
 }
+
+/// The host that reqwest gives to a response made without a URL, by a caching
+/// middleware for instance.
+const NO_URL: &str = "no.url.provided.local";
 
 const SENT_ONCE: crate::Error = crate::Error::Misuse("the request's body was used up by its first send");
 

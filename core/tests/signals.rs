@@ -92,7 +92,7 @@ fn every_documented_dialect_is_read() {
 
 #[test]
 fn vendors_without_a_published_sample_are_read_by_their_documentation() {
-    replay("vendors.json", 119);
+    replay("vendors.json", 140);
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub(super) struct Said {
     pub(super) meta: bool,
     /// GitHub's limit beside the one that its fields describe.
     pub(super) secondary: bool,
+    /// All of the credential, not one bucket (Discord).
+    pub(super) global: bool,
     /// A Google quota of a day.
     pub(super) google_day: bool,
     /// The server's own word on coming back.
@@ -231,6 +233,7 @@ impl Said {
             return;
         }
         // Only of a refusal: there a success would say what it returns.
+        self.global |= root.get("global").and_then(Value::as_bool) == Some(true);
         self.codes(root, &["code", "type", "__type", "errorCode", "name", "id", "status", "reason", "Code"]);
         self.contract(root);
         self.waits(root);

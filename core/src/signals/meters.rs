@@ -113,8 +113,13 @@ fn from_group(
     if group.rejected && (limit.is_some() || remaining.is_some() || group.reset_header.is_some()) {
         remaining = Some(0.0);
     }
+    // A policy beside the zero tells a limit that is lowered to it for now.
+    let all_zero = limit == Some(0.0)
+        && remaining.unwrap_or(0.0) <= 0.0
+        && !policies.iter().any(|policy| policy.family == group.family && policy.group == group.name);
+    let no_reset = matches!(group.reset, None | Some(Moment::Bare(0.0) | Moment::In(0.0)));
     // No quota is set up: all zeros, or zero of nothing, on a served response.
-    let no_quota = limit == Some(0.0) && remaining.unwrap_or(0.0) <= 0.0 && context.status < 400;
+    let no_quota = all_zero && no_reset && context.status < 400;
     if no_quota || (unenforced && limit.is_none() && remaining.is_none()) {
         return;
     }
@@ -124,12 +129,12 @@ fn from_group(
     }
     let reset = reset(fields, &group, at, context);
 
-    let unit = match (group.utilization, limit, remaining) {
-        (Some(_), _, _) => Some("fraction"),
+    let unit = match group.utilization {
+        Some(_) => Some("fraction"),
         // Nothing allowed and nothing left, yet served at other times: what
         // is counted are requests in flight (Okta).
-        (None, Some(0.0), Some(0.0)) => Some("concurrent-requests"),
-        _ => group.unit,
+        None if all_zero && context.refuses() => Some("concurrent-requests"),
+        None => group.unit,
     };
     let mut draft = Draft {
         name,

@@ -37,7 +37,7 @@ pub(super) fn judge(
     let reasons = reasons(fields, meters);
     let class = class(status, fields, meters, said, &reasons, header_wait, asked)?;
     let mut refusal = Refusal::new(class);
-    if !reasons.all && !said.secondary {
+    if !reasons.all && !said.global && !said.secondary {
         refusal.meter = meter(fields, meters, said, reasons.meter, asked);
     }
     let named = |meter: &&Reading| meter.name.is_some() && meter.name == refusal.meter;

@@ -133,6 +133,18 @@ pub struct Ignored {
 ///
 /// `now` is the local wall clock at reception; it is used only for dates and
 /// epochs of a response that has no `Date` of its own.
+///
+/// ```
+/// let headers = [("RateLimit", r#""day";r=0;t=36000"#), ("RateLimit-Policy", r#""day";q=1000;w=86400"#)];
+/// let signals = rampmeter::read_signals(429, &headers, None, None);
+///
+/// let meter = &signals.meters[0];
+/// assert_eq!(meter.name.as_deref(), Some("day"));
+/// assert_eq!((meter.limit, meter.remaining), (Some(1000.0), Some(0.0)));
+/// assert_eq!(meter.reset.map(|reset| reset.as_secs()), Some(36_000));
+/// assert_eq!(signals.refusal.map(|refusal| refusal.class.name()), Some("windowed"));
+/// assert_eq!(signals.wait, None);
+/// ```
 #[must_use]
 pub fn read_signals(status: u16, headers: &dyn Headers, body: Option<&[u8]>, now: Option<Wall>) -> Signals {
     Reader::default().read(&Response::new(status, headers).body(body), now)
@@ -156,9 +168,35 @@ impl Default for Reader {
 impl Reader {
     /// As the config says it.
     ///
+    /// The `dialects` option is `"all"`, or a list of names and definitions:
+    /// names leave only those of the built-in exceptions, definitions stand
+    /// beside them. A definition has `headers` and `body`, from header names
+    /// and body paths to a field (`limit`, `remaining`, `used`, `reset`,
+    /// `window`, `wait`, `name`, `reason`) or to `{field, format, meter, unit,
+    /// window}` with the window in seconds, and `refusals`: statuses, or
+    /// `{status, path, equals, class}`.
+    ///
+    /// ```
+    /// use rampmeter::{Config, Reader, Response};
+    /// use serde_json::json;
+    ///
+    /// let acme = json!({
+    ///     "name": "acme",
+    ///     "headers": {"X-Acme-Left": {"field": "remaining", "meter": "reads", "window": 60},
+    ///                 "X-Acme-Again": {"field": "wait", "format": "milliseconds"}},
+    ///     "body": {"error.cooldown": "wait"},
+    ///     "refusals": [509, {"status": 200, "path": "error.code", "equals": "BUSY", "class": "capacity"}],
+    /// });
+    /// let config = Config::default().with_options(&json!({"dialects": [acme]}))?;
+    /// let reader = Reader::from_config(&config)?;
+    /// let signals = reader.read(&Response::new(509, &[("X-Acme-Again", "1500")]), None);
+    /// assert_eq!(signals.wait.map(|wait| wait.span.as_millis()), Some(1500));
+    /// # Ok::<(), rampmeter::ConfigError>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`ConfigError`] if a dialect of the config's is wrong.
+    /// [`ConfigError`] that names the place of a mistake in a definition.
     pub fn from_config(config: &Config) -> Result<Self, ConfigError> {
         Ok(Self { priority: config.header_priority.clone(), own: Own::from_option(&config.dialects)? })
     }

@@ -83,12 +83,13 @@ pub(super) enum Pause {
 /// How soon to try again where the server gave no wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Haste {
-    /// As the backoff draws: whoever is refused is alone, and has only so
-    /// many attempts.
+    /// As the backoff draws.
     Alone,
-    /// Others wait, who can test in turn: gaps need not grow faster than the
-    /// time that has passed.
+    /// Others wait: gaps need not grow faster than the time that has passed.
     Crowd,
+    /// The next attempt is the call's last: it is made as late as the backoff
+    /// allows.
+    Last,
     /// The server may only have been full: at the latest after that, when
     /// those in flight have been answered.
     Suspect(u64),
@@ -120,12 +121,6 @@ impl Gate {
 
     pub(super) fn is_single(&self) -> bool {
         self.single
-    }
-
-    /// In single file after a wait that nobody asked for: the one who goes
-    /// first is likely to be refused again.
-    pub(super) fn is_guessing(&self) -> bool {
-        self.single && !self.asked
     }
 
     pub(super) fn until(&self) -> Instant {
@@ -230,6 +225,7 @@ impl Gate {
         let elapsed = self.episode.map_or(0, |since| now.since(since));
         let base = crate::time::nanos(backoff.base());
         match haste {
+            Haste::Last => wait = self.ceiling(backoff, self.step),
             Haste::Suspect(soon) if self.step == 0 => wait = wait.min(soon),
             Haste::Crowd if elapsed < base.saturating_mul(4) && matches!(backoff, Backoff::Full { .. }) => {
                 let (ceiling, enough) = (self.ceiling(backoff, self.step), elapsed.max(base));

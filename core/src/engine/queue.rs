@@ -107,12 +107,6 @@ impl Queue {
             .min_by_key(|(_, rank, _)| *rank)
     }
 
-    /// The first of a lane for which `wanted` holds.
-    pub(super) fn first_where(&self, mask: u64, wanted: impl Fn(CallId) -> bool) -> Option<(u64, Rank, CallId)> {
-        let lane = self.lanes.iter().find(|lane| lane.mask == mask)?;
-        lane.waiting.iter().find(|(_, id)| wanted(**id)).map(|(rank, id)| (mask, *rank, *id))
-    }
-
     pub(super) fn offer(&mut self, now: Instant, id: CallId) {
         self.offers.push_back((now, id));
         self.offered += 1;

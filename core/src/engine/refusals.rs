@@ -20,6 +20,21 @@ use crate::time::{Instant, nanos};
 /// a backoff.
 const FULL: Reason = Reason::InFlightFull;
 
+/// A refusal, as the gates see it.
+#[derive(Clone, Copy, Debug)]
+struct Refused {
+    target: u32,
+    seq: u64,
+    /// The meters that it holds; 0 for the whole scope.
+    held: u64,
+    /// What the server asked, and the first wait that its documentation asks.
+    asked: Option<u64>,
+    first: Option<u64>,
+    status: u16,
+    /// Whether the call has one attempt left.
+    last_chance: bool,
+}
+
 impl Engine {
     /// The response to the request that the call has out.
     pub(super) fn judge(
@@ -213,12 +228,15 @@ impl Engine {
         let past = asked.or(first).is_some_and(|wait| is_past_cap(&self.config, wait));
         let full = !past && self.lower(now, scope, seq, refusal, asked);
         self.unspend(scope, id);
-        let holds = self.desk_holds();
-        if holds && !full {
+        let last_chance = self.calls.get(id).is_some_and(|call| Some(call.refused + 1) == self.config.max_attempts);
+        // To another scope's gate it is as if sent last.
+        let seq = if elsewhere { self.scopes[target].seq.max(1) } else { seq };
+        let refused = Refused { target, seq, held, asked, first, status, last_chance };
+        if self.desk_holds() && !full {
             if past {
-                self.leave_open(now, id, target, seq, held, asked, first);
+                self.leave_open(now, id, &refused);
             } else {
-                self.hold(now, target, seq, held, refusal, asked, status, elsewhere);
+                self.hold(now, &refused);
             }
         }
         if let Some(decision) = self.end_of_retries(now, id, refusal, asked) {
@@ -333,24 +351,16 @@ impl Engine {
     }
 
     /// Holds the gates that the refusal concerns.
-    #[allow(clippy::too_many_arguments)]
-    fn hold(
-        &mut self,
-        now: Instant,
-        target: u32,
-        seq: u64,
-        held: u64,
-        refusal: &Refusal,
-        asked: Option<u64>,
-        status: u16,
-        elsewhere: bool,
-    ) {
+    fn hold(&mut self, now: Instant, refused: &Refused) {
+        let Refused { target, seq, held, asked, first, status, last_chance } = *refused;
         let backoff = self.config.backoff;
         let cap = self.config.max_retry_after.map(nanos);
         let clamp = cap.filter(|_| self.config.beyond_max == BeyondMax::Clamp);
         let (home, mut desk) = self.at(target);
         let last = home.seq;
-        let haste = if home.window.suspects(seq) {
+        let haste = if last_chance {
+            Haste::Last
+        } else if home.window.suspects(seq) {
             Haste::Suspect(home.rtt.saturating_mul(2))
         } else if home.queue.is_waiting() {
             Haste::Crowd
@@ -360,9 +370,8 @@ impl Engine {
         let pause = match asked {
             Some(0) => Pause::Zero,
             Some(wait) => Pause::Asked(wait),
-            None => Pause::Unknown { first: refusal.first_wait.map(nanos), haste },
+            None => Pause::Unknown { first, haste },
         };
-        let seq = if elsewhere { last } else { seq };
         let meters: Vec<Option<u16>> =
             if held == 0 { vec![None] } else { bits(held).map(|meter| Some(meter as u16)).collect() };
         let mut changed_gates = Vec::new();
@@ -389,17 +398,8 @@ impl Engine {
 
     /// The server asked for more than the cap: the calls that wait raise with
     /// the same wait, and the next one may try.
-    #[allow(clippy::too_many_arguments)]
-    fn leave_open(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        target: u32,
-        seq: u64,
-        held: u64,
-        asked: Option<u64>,
-        first: Option<u64>,
-    ) {
+    fn leave_open(&mut self, now: Instant, id: CallId, refused: &Refused) {
+        let Refused { target, seq, held, asked, first, .. } = *refused;
         let (home, mut desk) = self.at(target);
         let last = home.seq;
         if held == 0 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::CallId;
 use super::budget::Budget;
-use super::call::{CallState, Calls, Phase, Rank};
+use super::call::{CallState, Calls, Phase};
 use super::gate::{Gate, Shut};
 use super::journal::Journal;
 use super::ledger::{Fit, Ledger, Policy};
@@ -330,7 +330,6 @@ impl Scope {
         }
         let mut pass = Pass::default();
         while let Some((lane, rank, id)) = self.queue.best(&pass, self.shared()) {
-            let (lane, rank, id) = self.prober(desk, lane).unwrap_or((lane, rank, id));
             match self.admit(desk, now, id) {
                 Ok(reason) => {
                     self.queue.remove(lane, rank);
@@ -340,17 +339,6 @@ impl Scope {
                 Err(block) => pass.fail(lane, block.meters),
             }
         }
-    }
-
-    /// Where nobody knows when the limit passes, a call with one attempt left
-    /// lets one with more go first: it would end by testing for the others.
-    /// It keeps its place.
-    fn prober(&self, desk: &Desk<'_>, lane: u64) -> Option<(u64, Rank, CallId)> {
-        let meters = bits(lane | self.shared());
-        let guessing = self.gate.is_guessing() || meters.into_iter().any(|meter| self.meters[meter].gate.is_guessing());
-        let max = desk.config.max_attempts.filter(|_| guessing)?;
-        let spare = |id: CallId| desk.calls.get(id).is_some_and(|call| call.refused + 1 < max);
-        self.queue.first_where(lane, spare)
     }
 
     /// Turns that were not claimed in time go to the next.

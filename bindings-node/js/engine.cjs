@@ -9,7 +9,7 @@ const { native, desk, waiters } = require("./native.cjs");
 const { names } = require("./names.cjs");
 const { fromCore, ConfigError } = require("./errors.cjs");
 const { sourceOf } = require("./config.cjs");
-const { start, addText, addHeaders, finished, responseHeaderMatters, everyName } = require("./text.cjs");
+const { start, addText, addHeaders, finished, nameFilter, everyName } = require("./text.cjs");
 const { watched, tell, sayNotices } = require("./events.cjs");
 
 /** The kinds of decisions, by their codes. */
@@ -69,6 +69,11 @@ class Engine {
     const problem = native.limiterNew(preset, options);
     if (problem !== null) throw fromCore(JSON.parse(problem));
     this.handle = desk[0];
+    /** Which of a response's headers are read. */
+    this.headerMatters = nameFilter((name) => {
+      desk[0] = this.handle;
+      return native.headerMatters(name);
+    });
     this.clock = clock;
     this.onEvent = onEvent;
     this.classify = classify;
@@ -165,7 +170,7 @@ class Engine {
   /** How many bytes of the body are worth reading. @param {number} call @param {number} status @param {unknown} headers */
   wantsBody(call, status, headers) {
     start(3);
-    const pieces = addHeaders(headers, responseHeaderMatters);
+    const pieces = addHeaders(headers, this.headerMatters);
     desk[0] = call;
     desk[1] = status;
     desk[2] = pieces;
@@ -187,7 +192,7 @@ class Engine {
     const verdict = this.classify === undefined ? undefined : verdictOf(this.classify(status, headers, body));
     start(8);
     addText(url ?? "");
-    const pieces = addHeaders(headers, responseHeaderMatters);
+    const pieces = addHeaders(headers, this.headerMatters);
     desk[0] = call;
     desk[1] = this.clock.now();
     desk[2] = this.clock.wall?.() ?? NaN;

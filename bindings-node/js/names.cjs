@@ -58,7 +58,7 @@ const spelledOtherwise = new RegExp(
 );
 
 /** The JavaScript name of an option or argument. */
-const jsName = (/** @type {string} */ name) => spelling.get(name) ?? camel(name);
+const jsName = (/** @type {string} */ name) => spelling.get(name) ?? name;
 
 /** A sentence of the core's with the names as JavaScript spells them. */
 const translate = (/** @type {string} */ text) => text.replace(spelledOtherwise, (name) => jsName(name));

@@ -6,7 +6,7 @@
  * says which, once for each name.
  */
 
-const { native, desk } = require("./native.cjs");
+const { desk } = require("./native.cjs");
 
 const NOT_ASCII = /[^\0-\x7f]/;
 const NOT_BYTES = /[^\0-\xff]/;
@@ -112,9 +112,6 @@ function nameFilter(ask) {
   };
 }
 
-/** For responses, by the names that the core knows without a config. */
-const responseHeaderMatters = nameFilter((name) => native.headerMatters(name));
-
 const everyName = () => true;
 
 /** A body as bytes: text is written as UTF-8. @param {unknown} body @returns {Uint8Array | null} */
@@ -125,4 +122,4 @@ function bodyBytes(body) {
   return body instanceof ArrayBuffer ? new Uint8Array(body) : null;
 }
 
-module.exports = { start, addText, addBytes, addHeaders, finished, responseHeaderMatters, everyName, bodyBytes };
+module.exports = { start, addText, addBytes, addHeaders, finished, nameFilter, everyName, bodyBytes };

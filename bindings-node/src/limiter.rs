@@ -10,11 +10,11 @@ use crate::desk::{Desk, install, state};
 use crate::json;
 use crate::state::State;
 
-/// Whether a response's header field of that name may say anything about
-/// limits; others need not be passed.
+/// Whether the limiter on place 0 reads a response's header fields of that
+/// name; others need not be passed.
 #[napi(catch_unwind)]
-pub fn header_matters(name: String) -> bool {
-    rampmeter::header_may_matter(name.as_bytes())
+pub fn header_matters(env: Env, name: String) -> napi::Result<bool> {
+    Ok(limiter(state(&env)?)?.header_may_matter(name.as_bytes()))
 }
 
 /// Takes over the desk and answers the names and options that JavaScript

@@ -247,3 +247,23 @@ test("a call that nobody holds any more gives back its place", async () => {
   }
   assert.equal(limiter.stats().total.inFlight, 0);
 });
+
+test("a dialect of the caller's own is read, and another limiter does not read it", () => {
+  const dialects = [{ name: "acme", headers: { "X-Acme-Again": { field: "wait", format: "seconds" } }, refusals: [509] }];
+  const call = still({ dialects }).limiter.begin({ url: API });
+  call.poll();
+  const { kind, delayMs } = call.onResponse(509, { "x-acme-again": "40" });
+  assert.equal(kind, "sleep");
+  assert.ok(delayMs >= 40_000 && delayMs <= 40_500, String(delayMs));
+  const other = still().limiter.begin({ url: API });
+  other.poll();
+  assert.equal(other.onResponse(509, { "x-acme-again": "40" }).kind, "deliver");
+});
+
+test("a mistake in a dialect is a ConfigError that names its place", () => {
+  assert.throws(() => still({ dialects: [{ name: "acme", headers: { "X-Left": "leftover" } }] }), (error) => {
+    assert.ok(error instanceof ConfigError);
+    assert.match(error.option, /^dialects/);
+    return true;
+  });
+});

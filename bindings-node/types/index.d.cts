@@ -18,6 +18,21 @@
 export type BackoffKind = "full" | "equal" | "decorrelated";
 
 /**
+ * A dialect of the caller's own: what its headers and body members mean, and
+ * which responses are refusals. It is data that all languages share, so times
+ * in it are seconds.
+ */
+export interface Dialect {
+  name: string;
+  /** By header: a figure such as `"remaining"`, or what it is in detail. */
+  headers?: Record<string, string | object>;
+  /** By path in a JSON body, such as `"error.cooldown"`. */
+  body?: Record<string, string | object>;
+  /** Statuses that are refusals, or rules about the body. */
+  refusals?: (number | object)[];
+}
+
+/**
  * The options of a limiter. A duration may be `null` or `Infinity`: no limit.
  * A wrong or unknown one is a {@link ConfigError} that names it.
  */
@@ -56,8 +71,8 @@ export interface Options {
   firstFlight?: number;
   /** How many clients like this one share the quota; learned unless set. */
   processes?: number | null;
-  /** Which vendors' headers and bodies are read. */
-  dialects?: "all" | null;
+  /** Which vendors' headers and bodies are read: all, or a list of names and own definitions. */
+  dialects?: "all" | readonly (string | Dialect)[];
   /**
    * What happens when retries are used up: an error, or the last refusal as an
    * ordinary response. Unless set, `fetch` returns and `run` raises.
@@ -116,7 +131,7 @@ export class Config implements Readonly<Required<Options>> {
   readonly pace: { rate: number; burst: number } | { auto: number } | null;
   readonly firstFlight: number;
   readonly processes: number | null;
-  readonly dialects: "all" | null;
+  readonly dialects: "all" | readonly (string | Dialect)[];
   readonly onExhausted: "raise" | "return";
   readonly credentialHeaders: string[];
   readonly seed: number | null;

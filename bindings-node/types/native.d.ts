@@ -76,8 +76,8 @@ export declare function finish(): void
 export declare function forget(): void
 
 /**
- * Whether a response's header field of that name may say anything about
- * limits; others need not be passed.
+ * Whether the limiter on place 0 reads a response's header fields of that
+ * name; others need not be passed.
  */
 export declare function headerMatters(name: string): boolean
 

@@ -46,7 +46,8 @@ pub use meter::Meter;
 pub use refusal::{Class, Refusal, Verdict};
 pub use request::Request;
 pub use signals::{
-    Ignored, Reader, Reading, Signals, Wait, WaitSource, header_may_matter, parse_retry_after, read_signals,
+    Figure, Ignored, Meaning, Reader, Reading, Signals, Statement, Wait, WaitSource, When, header_may_matter,
+    parse_date, parse_retry_after, read_signals,
 };
 pub use stats::{ScopeStats, Stats};
 pub use time::{Instant, Now, Wall};

@@ -368,6 +368,14 @@ fn seeds_draw_different_jitter_and_one_seed_the_same() {
 }
 
 #[test]
+fn the_jitter_of_a_hold_is_drawn_once() {
+    let limiter = limiter(json!({}));
+    let calls: Vec<_> = (0..10).map(|_| sent(&limiter, at(0.0))).collect();
+    let waits: std::collections::BTreeSet<_> = calls.iter().map(|call| hold(call, at(0.1), 100)).collect();
+    assert_eq!(waits.len(), 1, "one flight has one end: {waits:?}");
+}
+
+#[test]
 fn learning_that_others_share_the_quota_lowers_what_is_trusted() {
     // Between two readings remaining falls by four for each of our sends.
     let limiter = limiter(json!({}));

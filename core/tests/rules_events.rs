@@ -204,6 +204,27 @@ fn a_hold_of_five_seconds_is_warned_about_once_with_how_long_and_how_many_wait()
 }
 
 #[test]
+fn a_hold_that_is_extended_is_warned_about_once() {
+    let limiter = noticing();
+    let calls: Vec<_> = (0..3).map(|_| sent(&limiter, at(0.0))).collect();
+    hold(&calls[0], at(0.1), 6);
+    hold(&calls[1], at(0.2), 20);
+    hold(&calls[2], at(0.3), 60);
+    assert_eq!(warnings(&limiter).len(), 1);
+}
+
+#[test]
+fn a_short_hold_that_is_extended_to_a_long_one_is_warned_about() {
+    let limiter = noticing();
+    let calls: Vec<_> = (0..2).map(|_| sent(&limiter, at(0.0))).collect();
+    hold(&calls[0], at(0.1), 2);
+    hold(&calls[1], at(0.2), 60);
+    let warned = warnings(&limiter);
+    assert_eq!(warned.len(), 1);
+    assert!(warned[0].message.contains("60"), "{warned:?}");
+}
+
+#[test]
 fn a_hold_below_five_seconds_is_no_warning() {
     let limiter = noticing();
     hold(&sent(&limiter, at(0.0)), at(0.1), 4);

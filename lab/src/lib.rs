@@ -6,7 +6,10 @@
 pub mod demo;
 pub mod dialects;
 pub mod fleet;
+pub mod random;
 pub mod self_test;
 pub mod serve;
 pub mod servers;
+pub mod sim;
+pub mod simulate;
 pub mod stub;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use rampmeter_lab::{demo, fleet, self_test, serve};
+use rampmeter_lab::{demo, fleet, self_test, serve, simulate};
 
 #[derive(Parser)]
 #[command(name = "rampmeter", version, about = "See how clients fare against rate limits", max_term_width = 120)]
@@ -17,6 +17,7 @@ struct Cli {
 enum Command {
     Demo(demo::Args),
     Serve(serve::Args),
+    Simulate(simulate::Args),
     /// Replay test vectors, offline, with this engine
     SelfTest {
         /// A folder or file of vectors; may be repeated
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Serve(args) => serve::run(args).map(done),
+        Command::Simulate(args) => simulate::run(&args),
         Command::SelfTest { vectors } => {
             let holds = self_test::run(&vectors).ok();
             Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rampmeter_lab::servers::{
     Anchored, Concurrency, Fixed, LeakyQueue, Nanos, Policies, Policy, Rate, SECOND, Server, SlidingCounter,
-    SlidingLog, TokenBucket,
+    SlidingLog, Spec, TokenBucket,
 };
 
 const MS: Nanos = SECOND / 1000;
@@ -250,4 +250,16 @@ fn of_several_policies_the_nearest_to_exhaustion_comes_first() {
     };
     assert_eq!(names(0, &mut server), ["minute", "hour"]);
     assert_eq!(names(60 * SECOND, &mut server), ["hour", "minute"]);
+}
+
+#[test]
+fn others_take_their_share_of_a_shared_server() {
+    let spec: Spec = "shared:fixed:limit=1000,window=60,stolen=0.3".parse().expect("a server");
+    for seed in 0..20 {
+        let mut server = spec.build_seeded(seed);
+        let left = server.admit(59 * SECOND).quotas[0].remaining;
+        // 295 are expected; 100 is six deviations.
+        assert!((600..=805).contains(&left), "{left} left with seed {seed}");
+        assert_eq!(server.admit(61 * SECOND).quotas[0].limit, 1000);
+    }
 }

@@ -15,6 +15,8 @@ fn a_description_survives_the_way_through_its_text() {
         "leaky-queue:rate=10,depth=20",
         "concurrency:cap=10,service=0.2",
         "policies:burst=20/1,hourly=1000/3600",
+        "shared:fixed:limit=100,window=60,phase=37,stolen=0.3",
+        "shared:policies:burst=20/1,hourly=1000/3600,stolen=0.125",
     ] {
         let spec: Spec = text.parse().expect(text);
         assert_eq!(spec.to_string(), text);
@@ -40,8 +42,25 @@ fn a_wrong_description_names_what_is_wrong() {
         ("policies:", "policy of server policies"),
         ("policies:20/0", "policy of server policies"),
         ("policies:a\"b=20/1", "policy of server policies"),
+        ("shared:fixed:limit=1,window=1", "needs the parameter stolen"),
+        ("shared:fixed:limit=1,window=1,stolen=1", "stolen of server shared"),
+        ("shared:fixed:limit=1,stolen=0.5", "needs the parameter window"),
     ] {
         let error = text.parse::<Spec>().expect_err(text).to_string();
         assert!(error.contains(named), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_shared_server_without_a_name_is_a_fixed_window() {
+    let spec: Spec = "shared:limit=10,window=1,stolen=0.5".parse().expect("a server");
+    assert_eq!(spec.to_string(), "shared:fixed:limit=10,window=1,stolen=0.5");
+}
+
+#[test]
+fn what_is_left_of_a_shared_server_is_what_others_do_not_ask_for() {
+    let left = |text: &str| text.parse::<Spec>().expect("a server").left().to_string();
+    assert_eq!(left("shared:fixed:limit=100,window=60,phase=37,stolen=0.3"), "fixed:limit=70,window=60,phase=37");
+    assert_eq!(left("shared:token-bucket:rate=10,burst=20,stolen=0.25"), "token-bucket:rate=7.5,burst=20");
+    assert_eq!(left("fixed:limit=5,window=1"), "fixed:limit=5,window=1");
 }

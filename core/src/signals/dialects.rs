@@ -53,7 +53,6 @@ pub(super) struct Row<'a> {
     pub(super) unit: Option<&'a str>,
     pub(super) window: Option<u32>,
     /// Where that is documented or was seen.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
     pub(super) source: &'a str,
 }
 

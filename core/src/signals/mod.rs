@@ -5,6 +5,7 @@ use core::time::Duration;
 
 mod body;
 mod dialects;
+mod explain;
 mod fields;
 mod glance;
 mod grammar;
@@ -16,6 +17,7 @@ mod retry_after;
 mod structured;
 mod values;
 
+pub use explain::{Figure, Meaning, Statement, When, parse_date};
 pub use hints::header_may_matter;
 pub use retry_after::parse_retry_after;
 

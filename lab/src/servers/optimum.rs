@@ -30,10 +30,11 @@ pub struct Best {
 /// The requests of a client that knows the server's state and sends each so
 /// that it arrives at the first instant, from `start` on, at which it is
 /// admitted. Of a concurrency cap it knows only the slots that it has seen
-/// freed, one `rtt` after they were: to use them earlier is to guess.
+/// freed, one `rtt` after they were: to use them earlier is to guess. Of a
+/// server that others use it has what they do not ask for.
 #[must_use]
 pub fn schedule(spec: &Spec, calls: u64, start: Nanos, rtt: Nanos) -> Vec<Best> {
-    let mut server = spec.build();
+    let mut server = spec.left().build();
     let mut in_progress = BinaryHeap::new();
     let mut now = start;
     let mut schedule = Vec::new();

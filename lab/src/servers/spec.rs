@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::{
-    Anchored, Concurrency, Fixed, LeakyQueue, Nanos, Policies, Policy, Rate, SECOND, Server, SlidingCounter,
+    Anchored, Concurrency, Fixed, LeakyQueue, Nanos, Policies, Policy, Rate, SECOND, Server, Shared, SlidingCounter,
     SlidingLog, TokenBucket,
 };
 
@@ -76,12 +76,25 @@ pub enum Spec {
     },
     /// `policies:[name=]limit/window,…`: see [`Policies`].
     Policies(Vec<Policy>),
+    /// `shared:SERVER,stolen`: see [`Shared`].
+    Shared {
+        /// The server.
+        server: Box<Self>,
+        /// The share of its capacity that others ask for, in thousandths.
+        stolen: u32,
+    },
 }
 
 impl Spec {
     /// A fresh server.
     #[must_use]
     pub fn build(&self) -> Box<dyn Server> {
+        self.build_seeded(0)
+    }
+
+    /// A fresh server; what is random about it is drawn from `seed`.
+    #[must_use]
+    pub fn build_seeded(&self, seed: u64) -> Box<dyn Server> {
         match *self {
             Self::Fixed { limit, window, phase } => Box::new(Fixed::new(limit, window, phase)),
             Self::Anchored { limit, window } => Box::new(Anchored::new(limit, window)),
@@ -93,7 +106,53 @@ impl Spec {
             Self::LeakyQueue { rate, depth } => Box::new(LeakyQueue::new(rate, depth)),
             Self::Concurrency { cap, service } => Box::new(Concurrency::new(cap, service)),
             Self::Policies(ref policies) => Box::new(Policies::new(policies)),
+            Self::Shared { ref server, stolen } => {
+                let gap = SECOND as f64 / (server.rate() * f64::from(stolen) / 1000.0);
+                Box::new(Shared::new(server.build_seeded(seed), gap, seed))
+            }
         }
+    }
+
+    /// Requests per second that it serves in the long run, to this client and
+    /// to others.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let per = |count: u64, span: Nanos| count as f64 * SECOND as f64 / span.max(1) as f64;
+        match self {
+            Self::Fixed { limit, window, .. }
+            | Self::Anchored { limit, window }
+            | Self::SlidingLog { limit, window, .. }
+            | Self::SlidingCounter { limit, window } => per(*limit, *window),
+            Self::TokenBucket { rate, .. } | Self::LeakyQueue { rate, .. } => rate.thousandths() as f64 / 1000.0,
+            Self::Concurrency { cap, service } => per(*cap, *service),
+            Self::Policies(policies) => {
+                policies.iter().map(|policy| per(policy.limit, policy.window)).fold(f64::INFINITY, f64::min)
+            }
+            Self::Shared { server, .. } => server.rate(),
+        }
+    }
+
+    /// What is left of it for this client, as a server of its own: of a shared
+    /// one, what the others do not ask for.
+    #[must_use]
+    pub fn left(&self) -> Self {
+        let Self::Shared { server, stolen } = self else { return self.clone() };
+        let left = u64::from(1000 - stolen.min(&1000));
+        let mut server = server.left();
+        let scale = |count: &mut u64| *count = (*count * left / 1000).max(1);
+        match &mut server {
+            Self::Fixed { limit, .. }
+            | Self::Anchored { limit, .. }
+            | Self::SlidingLog { limit, .. }
+            | Self::SlidingCounter { limit, .. } => scale(limit),
+            Self::TokenBucket { rate, .. } | Self::LeakyQueue { rate, .. } => {
+                *rate = Rate::from_thousandths(rate.thousandths() * left / 1000).unwrap_or(*rate);
+            }
+            Self::Concurrency { cap, .. } => scale(cap),
+            Self::Policies(policies) => policies.iter_mut().for_each(|policy| scale(&mut policy.limit)),
+            Self::Shared { .. } => {}
+        }
+        server
     }
 }
 
@@ -103,7 +162,7 @@ pub enum SpecError {
     /// No server has this name.
     #[error(
         "unknown server {0:?}: expected fixed, anchored, sliding-log, sliding-log-counting, sliding-counter, \
-         token-bucket, leaky-queue, concurrency or policies"
+         token-bucket, leaky-queue, concurrency, policies or shared"
     )]
     UnknownServer(String),
     /// The server has no such parameter.
@@ -177,9 +236,24 @@ impl FromStr for Spec {
                 Ok(Self::Concurrency { cap: read.count("cap", 1)?, service: read.seconds("service", 0)? })
             }
             "policies" => policies(rest).map(Self::Policies),
+            "shared" => shared(rest),
             _ => Err(SpecError::UnknownServer(name.to_owned())),
         }
     }
+}
+
+/// `fixed:limit=100,window=60,stolen=0.3`; a server without a name is `fixed`.
+fn shared(text: &str) -> Result<Spec, SpecError> {
+    const SERVER: &str = "shared";
+    let (stolen, others): (Vec<_>, Vec<_>) = text.split(',').partition(|item| item.starts_with("stolen="));
+    let read = Parameters::read(SERVER, "stolen", stolen.first().unwrap_or(&""))?;
+    let stolen = read.parse("stolen", "a share from 0.001 to 0.999", |text| {
+        let thousandths = seconds(text)? / (SECOND / 1000);
+        u32::try_from(thousandths).ok().filter(|stolen| (1..1000).contains(stolen))
+    })?;
+    let server = others.join(",");
+    let server = if server.contains(':') { server.parse()? } else { format!("fixed:{server}").parse()? };
+    Ok(Spec::Shared { server: Box::new(server), stolen })
 }
 
 /// `20/1,daily=1000/86400`.
@@ -308,6 +382,7 @@ impl fmt::Display for Spec {
                 }
                 Ok(())
             }
+            Self::Shared { server, stolen } => write!(f, "shared:{server},stolen={}", f64::from(*stolen) / 1000.0),
         }
     }
 }

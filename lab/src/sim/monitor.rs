@@ -1,0 +1,138 @@
+//! Promises that hold in every cell, checked from outside: what the server
+//! asked is read here from its verdict, not from the client's parser.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dialects::Dialect;
+use crate::servers::{Nanos, SECOND, Verdict};
+
+/// Who waits, who is held, and what was broken.
+#[derive(Debug, Default)]
+pub(super) struct Monitor {
+    /// Until when each process has been asked to stay away from each key.
+    holds: BTreeMap<(usize, usize), Nanos>,
+    /// The calls that wait, by process and key, the oldest first.
+    waiting: BTreeMap<(usize, usize), BTreeSet<usize>>,
+    /// Sends before the end of a wait that the server had asked of the sender.
+    pub(super) sends_in_hold: u64,
+    /// Sends while an older call of the same process and key still waited.
+    pub(super) inversions: u64,
+}
+
+impl Monitor {
+    pub(super) fn wait(&mut self, process: usize, key: usize, call: usize) {
+        self.waiting.entry((process, key)).or_default().insert(call);
+    }
+
+    pub(super) fn leave(&mut self, process: usize, key: usize, call: usize) {
+        if let Some(waiting) = self.waiting.get_mut(&(process, key)) {
+            waiting.remove(&call);
+        }
+    }
+
+    /// How many wait for anything.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.values().map(BTreeSet::len).sum()
+    }
+
+    /// The process has learned that it is to stay away until then.
+    pub(super) fn hold(&mut self, process: usize, key: usize, until: Nanos) {
+        let hold = self.holds.entry((process, key)).or_default();
+        *hold = (*hold).max(until);
+    }
+
+    /// The process sends. Answers whether the server had asked it not to.
+    pub(super) fn send(&mut self, now: Nanos, process: usize, key: usize, call: usize) -> bool {
+        let held = self.holds.get(&(process, key)).is_some_and(|until| now < *until);
+        self.sends_in_hold += u64::from(held);
+        self.leave(process, key, call);
+        let oldest = self.waiting.get(&(process, key)).and_then(BTreeSet::first);
+        self.inversions += u64::from(oldest.is_some_and(|oldest| *oldest < call));
+        held
+    }
+}
+
+/// The end of the wait that a refusal asks for, in virtual time; `None` if it
+/// asks for none. `made` is when the server made it, `wall` what its clock
+/// showed, `read` when the client read it.
+///
+/// A span counts from the moment of reading; a date or an epoch stands for the
+/// moment at which the server's clock shows it.
+pub(super) fn asked_until(
+    dialect: Dialect,
+    verdict: &Verdict,
+    made: Nanos,
+    wall: Nanos,
+    read: Nanos,
+) -> Option<(Nanos, Nanos)> {
+    let span = |wait: Nanos| Some((wait, read.saturating_add(wait)));
+    let seconds = |wait: Nanos| span(wait.next_multiple_of(SECOND));
+    let milliseconds = |wait: Nanos| span(wait.next_multiple_of(SECOND / 1000));
+    let instant = |wait: Nanos, unit: Nanos| {
+        let wait = (wall + wait).next_multiple_of(unit) - wall;
+        Some((wait, made + wait))
+    };
+    let wait = verdict.retry_after;
+    let reset = || verdict.quotas.iter().find(|quota| quota.remaining == 0).and_then(|quota| quota.reset);
+    match dialect {
+        Dialect::Ietf | Dialect::IetfDraft03 | Dialect::IetfDraft06 | Dialect::IetfDraft07 | Dialect::RetryAfter => {
+            seconds(wait?)
+        }
+        Dialect::RetryAfterFloor => span(wait? / SECOND * SECOND),
+        Dialect::RetryAfterMs => milliseconds(wait?),
+        Dialect::RetryAfterDate => instant(wait?, SECOND),
+        Dialect::XDelta => seconds(reset()?),
+        Dialect::ResetAfter => milliseconds(reset()?),
+        Dialect::XEpoch => instant(reset()?, SECOND),
+        Dialect::XEpochMs => instant(reset()?, SECOND / 1000),
+        Dialect::None | Dialect::Hostile => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servers::Spec;
+
+    fn refusal() -> Verdict {
+        let mut server = "fixed:limit=1,window=60,phase=37.25".parse::<Spec>().expect("a server").build();
+        server.admit(0);
+        server.admit(0)
+    }
+
+    #[test]
+    fn a_span_counts_from_its_reading_and_an_instant_from_its_making() {
+        let asked = |dialect| asked_until(dialect, &refusal(), 0, 1000 * SECOND + SECOND / 2, SECOND / 10);
+        let ms = SECOND / 1000;
+        assert_eq!(asked(Dialect::Ietf), Some((38 * SECOND, 38_100 * ms)));
+        assert_eq!(asked(Dialect::RetryAfterFloor), Some((37 * SECOND, 37_100 * ms)));
+        assert_eq!(asked(Dialect::RetryAfterDate), Some((37_500 * ms, 37_500 * ms)));
+        assert_eq!(asked(Dialect::XEpochMs), Some((37_250 * ms, 37_250 * ms)));
+        assert_eq!(asked(Dialect::None), None);
+    }
+
+    #[test]
+    fn a_send_in_a_hold_is_noticed_until_it_ends_and_only_for_its_process_and_key() {
+        let mut monitor = Monitor::default();
+        monitor.hold(0, 0, 10);
+        monitor.hold(0, 0, 5);
+        assert!(monitor.send(9, 0, 0, 1));
+        assert!(!monitor.send(9, 1, 0, 2));
+        assert!(!monitor.send(9, 0, 1, 3));
+        assert!(!monitor.send(10, 0, 0, 4));
+        assert_eq!(monitor.sends_in_hold, 1);
+    }
+
+    #[test]
+    fn a_send_before_an_older_waiter_is_an_inversion() {
+        let mut monitor = Monitor::default();
+        for call in [1, 2, 3] {
+            monitor.wait(0, 0, call);
+        }
+        monitor.send(0, 0, 0, 2);
+        assert_eq!(monitor.inversions, 1);
+        monitor.send(0, 0, 0, 1);
+        monitor.send(0, 0, 0, 3);
+        assert_eq!(monitor.inversions, 1);
+    }
+}

@@ -103,9 +103,3 @@ impl Now {
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
-
-/// Seconds to nanoseconds, rounded up. `None` unless finite and not negative;
-/// saturates at the clock's range.
-pub(crate) fn seconds_to_nanos(seconds: f64) -> Option<u64> {
-    (seconds.is_finite() && seconds >= 0.0).then(|| (seconds * 1e9).ceil() as u64)
-}

@@ -13,7 +13,7 @@ use crate::error::{Error, PermanentlyRefused};
 use crate::event::{Event, EventKind};
 use crate::head::Response;
 use crate::refusal::{Class, Refusal};
-use crate::signals::{Signals, Wait, WaitSource};
+use crate::signals::{Signals, Wait, WaitSource, header_may_matter};
 use crate::time::{Instant, nanos};
 
 /// A server that is full and has none of our requests is tried again after
@@ -101,6 +101,7 @@ impl Engine {
             let mask = mask | home.mask(desk.calls.get(id).map_or(0, |call| call.route));
             home.accepted(&mut desk, now, seq, mask);
         }
+        self.obey_pause(now, scope, status, signals, cached);
         let transient = status != 429 && self.config.retry_statuses.contains(&status);
         if !transient {
             return self.deliver(id, Reason::Answered);
@@ -117,6 +118,20 @@ impl Engine {
                 Decision::Deliver { reason }
             }
             decision => decision,
+        }
+    }
+
+    /// A served response whose body orders a pause (Stack Exchange's
+    /// `backoff`) holds the gate like a refusal does, and refuses nobody.
+    fn obey_pause(&mut self, now: Instant, scope: u32, status: u16, signals: &Signals, cached: bool) {
+        let pause = signals.wait.filter(|wait| status < 400 && !cached && wait.source == WaitSource::Body);
+        let Some(pause) = pause.filter(|_| self.config.respect_retry_after && self.desk_holds()) else { return };
+        let asked = nanos(pause.span);
+        if asked > 0 && !is_past_cap(&self.config, asked) {
+            let seq = self.scopes[scope].seq.max(1);
+            let refused =
+                Refused { target: scope, seq, held: 0, asked: Some(asked), first: None, status, last_chance: false };
+            self.hold(now, &refused);
         }
     }
 
@@ -697,7 +712,7 @@ fn note(call: &mut CallState, status: u16, refusal: &Refusal, meter: Option<Box<
 fn rate_limit_headers(response: &Response<'_>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     response.headers.visit(&mut |name, value| {
-        if found.len() < 32 && is_relevant(name) {
+        if found.len() < 32 && header_may_matter(name) {
             let value = &value[..value.len().min(256)];
             found.push((
                 String::from_utf8_lossy(name).to_ascii_lowercase(),
@@ -706,12 +721,4 @@ fn rate_limit_headers(response: &Response<'_>) -> Vec<(String, String)> {
         }
     });
     found
-}
-
-/// Whether a field of that name may say something about limits.
-fn is_relevant(name: &[u8]) -> bool {
-    let name = name.to_ascii_lowercase();
-    [b"ratelimit".as_slice(), b"rate-limit", b"retry-after"]
-        .iter()
-        .any(|stem| name.windows(stem.len()).any(|part| part == *stem))
 }

@@ -67,7 +67,7 @@ pub(super) struct Ledger {
     late: Vec<Late>,
     /// The last request sent.
     last_sent: u64,
-    /// All requests sent.
+    /// All requests sent, but for those refused.
     sends: u64,
     unanswered: usize,
     spent: f64,
@@ -216,7 +216,11 @@ impl Ledger {
     fn available(&self) -> Option<f64> {
         self.is_known().then(|| {
             let left = self.remaining.unwrap_or(0.0);
-            let share = if self.counts_requests() { self.sharing.of(left) } else { left };
+            let share = if self.counts_requests() {
+                self.sharing.of(left, self.sends.saturating_sub(self.unanswered as u64))
+            } else {
+                left
+            };
             share - self.spent - self.offered
         })
     }
@@ -423,13 +427,13 @@ impl Ledger {
 
     /// What others spent, seen between this reading and the one before.
     fn compare_notes(&mut self, seq: u64, remaining: f64, same_window: bool) {
-        if !same_window || !self.trusted {
+        if !same_window {
             // All that were surely counted by then are behind the anchor.
             let own = self.log.back().is_some_and(|entry| entry.seq >= seq && !entry.answered);
             let unsure = self.unanswered as u64 - u64::from(own && self.unanswered > 0);
             self.sharing.anchor(remaining, self.sends.saturating_sub(unsure));
         } else {
-            self.sharing.observe(remaining, self.sends);
+            self.sharing.observe(remaining);
         }
     }
 
@@ -550,6 +554,11 @@ impl Ledger {
             // Counted before the request that is believed.
             self.strike(at);
         }
+    }
+
+    /// A request was refused: the server did not count it.
+    pub(super) fn refused(&mut self) {
+        self.sends = self.sends.saturating_sub(1);
     }
 
     /// A request sent after the believed one that was counted before it.

@@ -362,6 +362,7 @@ impl Engine {
         home.gate.budget.unsent();
         for meter in bits(call.mask) {
             home.meters[meter].gate.budget.unsent();
+            home.meters[meter].refused();
         }
     }
 

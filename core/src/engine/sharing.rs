@@ -6,7 +6,7 @@
 //! trip over it together.
 
 /// Requests of ours that must have been counted before anything is concluded.
-const EVIDENCE: f64 = 6.0;
+const EVIDENCE: f64 = 3.0;
 /// Pretended agreement: so many requests of ours, and as many counted, are
 /// taken for granted, so that answers out of order prove nothing.
 const PRIOR: f64 = 3.0;
@@ -21,11 +21,13 @@ pub(super) struct Sharing {
     stated: Option<u32>,
     /// Evidence of earlier windows: what the server counted, and at most how
     /// many of those were ours.
-    counted: f64,
+    all: f64,
     ours: f64,
-    /// The same of this window, since the anchor.
-    window: (f64, f64),
-    anchor: (f64, u64),
+    /// What was left when this window was first seen, and how many of ours
+    /// had been counted by then.
+    anchor: Option<(f64, u64)>,
+    /// What is left by the latest word.
+    left: f64,
 }
 
 impl Sharing {
@@ -33,37 +35,44 @@ impl Sharing {
         self.stated = processes;
     }
 
-    /// A new window begins with so much left, and so many of our requests
-    /// counted for sure. Old evidence counts less.
-    pub(super) fn anchor(&mut self, left: f64, sends: u64) {
-        self.counted = (self.counted + self.window.0) * KEEP;
-        self.ours = (self.ours + self.window.1) * KEEP;
-        self.window = (0.0, 0.0);
-        self.anchor = (left, sends);
+    /// A new window begins with so much left; `counted` of our requests were
+    /// counted for sure, the one that tells included. Old evidence counts
+    /// less.
+    pub(super) fn anchor(&mut self, left: f64, counted: u64) {
+        let (all, ours) = self.window(counted.saturating_sub(1));
+        self.all = (self.all + all) * KEEP;
+        self.ours = (self.ours + ours) * KEEP;
+        self.anchor = Some((left, counted));
+        self.left = left;
     }
 
-    /// So much is left in the same window, and at most so many of our
-    /// requests have been counted.
-    pub(super) fn observe(&mut self, left: f64, sends: u64) {
-        let (then, counted) = self.anchor;
-        self.window = (then - left, sends.saturating_sub(counted) as f64);
+    /// So much is left in the same window.
+    pub(super) fn observe(&mut self, left: f64) {
+        self.left = left;
     }
 
-    /// How many share the quota; 1 if it is ours alone.
-    fn clients(&self) -> f64 {
-        match self.stated {
-            Some(stated) => f64::from(stated),
-            None => {
-                let (counted, ours) = (self.counted + self.window.0, self.ours + self.window.1);
-                let ratio = (counted + PRIOR) / (ours + PRIOR);
-                if ours >= EVIDENCE && ratio > ALONE { ratio } else { 1.0 }
-            }
+    /// What the server counted in this window since the anchor, and how many
+    /// of those were surely ours.
+    fn window(&self, counted: u64) -> (f64, f64) {
+        let Some((then, before)) = self.anchor else { return (0.0, 0.0) };
+        (then - self.left, counted.saturating_sub(before) as f64)
+    }
+
+    /// How many share the quota, after `counted` of our requests were counted
+    /// for sure; 1 if it is ours alone. Earlier windows tell better than this
+    /// one, in which requests are still out.
+    fn clients(&self, counted: u64) -> f64 {
+        if let Some(stated) = self.stated {
+            return f64::from(stated);
         }
+        let (all, ours) = if self.ours >= EVIDENCE { (self.all, self.ours) } else { self.window(counted) };
+        let ratio = (all + PRIOR) / (ours + PRIOR);
+        if ours >= EVIDENCE && ratio > ALONE { ratio } else { 1.0 }
     }
 
     /// Our share of what is left.
-    pub(super) fn of(&self, left: f64) -> f64 {
-        let clients = self.clients();
+    pub(super) fn of(&self, left: f64, counted: u64) -> f64 {
+        let clients = self.clients(counted);
         if clients <= 1.0 || left <= 0.0 {
             return left;
         }

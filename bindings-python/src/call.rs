@@ -25,6 +25,7 @@ pub struct Call {
     core: rampmeter::Call,
     wake: OnceLock<WakeSlot>,
     delivered: AtomicBool,
+    over: AtomicBool,
     waited: Waited,
 }
 
@@ -125,6 +126,7 @@ impl Call {
     /// The body is read or closed: the slot in flight is free.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let limiter = self.limiter.get();
+        self.over.store(true, Ordering::Relaxed);
         self.core.finish(limiter.now(py)?);
         limiter.dispatch(py)
     }
@@ -132,6 +134,7 @@ impl Call {
     /// Gives the call up, at any point. Safe to repeat.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         let limiter = self.limiter.get();
+        self.over.store(true, Ordering::Relaxed);
         self.core.cancel(limiter.now(py)?);
         if let Some(slot) = self.wake.get() {
             slot.set(None);
@@ -155,6 +158,12 @@ impl Call {
     #[getter]
     fn id(&self) -> u64 {
         self.core.id().as_u64()
+    }
+
+    /// True once it was finished or given up.
+    #[getter]
+    fn over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Whose call it is.
@@ -197,8 +206,8 @@ impl Call {
 
 impl Call {
     pub(crate) fn new(limiter: Py<Limiter>, core: rampmeter::Call) -> Self {
-        let (delivered, waited) = (AtomicBool::new(false), Waited::default());
-        Self { limiter, core, wake: OnceLock::new(), delivered, waited }
+        let (delivered, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { limiter, core, wake: OnceLock::new(), delivered, over, waited: Waited::default() }
     }
 
     fn answer(&self, py: Python<'_>, now: Now, decision: &rampmeter::Decision) -> PyResult<Py<Decision>> {

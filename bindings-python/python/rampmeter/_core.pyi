@@ -188,6 +188,10 @@ class Call:
         """Its id, as ``Limiter.take_wakes`` lists it."""
 
     @property
+    def over(self) -> bool:
+        """True once it was finished or given up."""
+
+    @property
     def limiter(self) -> Limiter:
         """Whose call it is."""
 

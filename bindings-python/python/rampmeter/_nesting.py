@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from weakref import ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,23 +12,30 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from rampmeter._core import Limiter
+    from rampmeter._core import Call, Limiter
 
 
 class Attempt:
-    """One send of a call of ``limiter``, while it lasts.
+    """One send of a call, while it lasts.
 
     It is seen by whatever runs in the same context. A task that was started
-    within it and outlives it sees it closed, and is nested no longer.
+    within it and outlives it sees it closed, and is nested no longer. An
+    interrupt may leave it open; then its call is over, or gone.
     """
 
-    __slots__ = ("_token", "clock", "limiter", "open", "outer")
+    __slots__ = ("_call", "_open", "_token", "clock", "limiter", "outer")
 
-    def __init__(self, limiter: Limiter) -> None:
+    def __init__(self, limiter: Limiter, call: Call) -> None:
         self.limiter = limiter
         self.clock: Any = limiter.clock
-        self.open = True
         self.outer = _innermost.get()
+        self._call = ref(call)
+        self._open = True
+
+    def is_open(self) -> bool:
+        """True while the request is under way."""
+        call = self._call()
+        return self._open and call is not None and not call.over
 
     def __enter__(self) -> Self:
         self._token: Token[Attempt | None] = _innermost.set(self)
@@ -36,7 +44,7 @@ class Attempt:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.open = False
+        self._open = False
         if self.clock is not None:
             self._tell_clock(-1)
         try:
@@ -60,7 +68,7 @@ def is_nested(limiter: Limiter) -> bool:
     """True inside an attempt of a call of the same limiter."""
     attempt = _innermost.get()
     while attempt is not None:
-        if attempt.open and attempt.limiter is limiter:
+        if attempt.limiter is limiter and attempt.is_open():
             return True
         attempt = attempt.outer
     return False
@@ -71,6 +79,6 @@ def attempts_on(clock: object) -> int:
     found = 0
     attempt = _innermost.get()
     while attempt is not None:
-        found += attempt.open and attempt.clock is clock
+        found += attempt.clock is clock and attempt.is_open()
         attempt = attempt.outer
     return found

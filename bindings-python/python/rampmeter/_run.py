@@ -90,7 +90,7 @@ def run(limiter: Limiter, fn: Callable[[], T], request: Request, read: Reader) -
         decision = call.poll()
         while True:
             if decision.kind == "send":
-                with Attempt(limiter):
+                with Attempt(limiter, call):
                     try:
                         outcome = Outcome(fn(), None)
                     except Exception as error:
@@ -118,7 +118,7 @@ async def arun(limiter: Limiter, fn: Callable[[], Awaitable[T]], request: Reques
         decision = call.poll()
         while True:
             if decision.kind == "send":
-                with Attempt(limiter):
+                with Attempt(limiter, call):
                     try:
                         outcome = Outcome(await fn(), None)
                     except Exception as error:

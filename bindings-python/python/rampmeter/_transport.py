@@ -173,7 +173,7 @@ class SyncBody(Body):
                 if decision.kind == "send":
                     response = failure = None
                     try:
-                        with Attempt(self.limiter):
+                        with Attempt(self.limiter, call):
                             response = self.transport.handle_request(request)
                     except Exception as error:
                         kind = self._kind(error)
@@ -271,7 +271,7 @@ class AsyncBody(Body):
                 if decision.kind == "send":
                     response = failure = None
                     try:
-                        with Attempt(self.limiter):
+                        with Attempt(self.limiter, call):
                             response = await self.transport.handle_async_request(request)
                     except Exception as error:
                         kind = self._kind(error)

@@ -46,9 +46,16 @@ impl Monitor {
         let held = self.holds.get(&(process, key)).is_some_and(|until| now < *until);
         self.sends_in_hold += u64::from(held);
         self.leave(process, key, call);
-        let oldest = self.waiting.get(&(process, key)).and_then(BTreeSet::first);
-        self.inversions += u64::from(oldest.is_some_and(|oldest| *oldest < call));
         held
+    }
+
+    /// The call was sent, and all whose turn came by that have been woken.
+    /// Answers whether it overtook an older one.
+    pub(super) fn sent(&mut self, process: usize, key: usize, call: usize) -> bool {
+        let oldest = self.waiting.get(&(process, key)).and_then(BTreeSet::first);
+        let overtook = oldest.is_some_and(|oldest| *oldest < call);
+        self.inversions += u64::from(overtook);
+        overtook
     }
 }
 
@@ -129,10 +136,11 @@ mod tests {
         for call in [1, 2, 3] {
             monitor.wait(0, 0, call);
         }
-        monitor.send(0, 0, 0, 2);
-        assert_eq!(monitor.inversions, 1);
-        monitor.send(0, 0, 0, 1);
-        monitor.send(0, 0, 0, 3);
+        let overtakes = [2, 1, 3].map(|call| {
+            monitor.send(0, 0, 0, call);
+            monitor.sent(0, 0, call)
+        });
+        assert_eq!(overtakes, [true, false, false]);
         assert_eq!(monitor.inversions, 1);
     }
 }

@@ -319,6 +319,7 @@ impl<'a> World<'a> {
         self.record.decisions += 1;
         let Call { process, key, .. } = self.record.calls[call];
         self.remark(call);
+        let sent = matches!(step, Step::Send { .. });
         let ended = match step {
             Step::Send { probe } => {
                 self.send(call, probe);
@@ -346,6 +347,9 @@ impl<'a> World<'a> {
             Step::Fail(reason) => self.end(call, End::Failed(reason)),
         };
         self.wake(call);
+        if sent && self.monitor.sent(process, key, call) {
+            self.trace(call, || "OVERTOOK an older call".to_owned());
+        }
         ended
     }
 

@@ -131,6 +131,7 @@ impl Strategy for Rampmeter {
             words.extend(event.meter.map(|meter| format!("meter {meter}")));
             words.extend(event.seconds.map(|seconds| format!("{seconds:.3} s")));
             words.extend(event.detail);
+            words.extend(event.headers.iter().map(|(name, value)| format!("{name}: {value}")));
             words.push(format!("waiting {}", event.waiting));
             words.join(", ")
         };

@@ -6,7 +6,6 @@ import heapq
 import math
 import threading
 from datetime import timedelta
-from functools import partial
 from itertools import count
 
 from rampmeter._nesting import attempts_on
@@ -118,8 +117,7 @@ class ManualClock:
         How a driver sleeps on this clock. It may return early: poll again.
         """
         loop = running_loop()
-        wake, nudge = partial(loop.soon, woken.set), partial(loop.soon, woken.nudge)
-        with _Sleeper(self, seconds, wake, nudge) as sleeper:
+        with _Sleeper(self, seconds, loop.wake(woken), lambda: loop.soon(woken.nudge)) as sleeper:
             while True:
                 if not self._leads(sleeper):
                     if await woken.wait():

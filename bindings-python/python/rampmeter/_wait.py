@@ -8,7 +8,6 @@ early, late or for nothing, the call is polled again.
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ async def await_turn(call: Call, clock: Any) -> Decision:
     park = getattr(clock, "apark", None) or loop.park
     while True:
         woken = loop.woken()
-        decision = call.poll(partial(loop.soon, woken.set))
+        decision = call.poll(loop.wake(woken))
         seconds = decision.seconds
         if seconds is None:
             return decision
@@ -146,6 +145,10 @@ class Asyncio:
         """A wake-up for the current task."""
         return AsyncWoken(self._asyncio.Event)
 
+    def wake(self, woken: AsyncWoken) -> Callable[[], None]:
+        """What wakes the task from any thread."""
+        return lambda: self.soon(woken.set)
+
     async def park(self, seconds: float, woken: AsyncWoken) -> None:
         """Waits to be woken, at most that long."""
         timer = self._loop.call_later(seconds, woken.nudge)
@@ -179,6 +182,10 @@ class Trio:
     def woken(self) -> AsyncWoken:
         """A wake-up for the current task."""
         return AsyncWoken(self._trio.Event)
+
+    def wake(self, woken: AsyncWoken) -> Callable[[], None]:
+        """What wakes the task from any thread."""
+        return lambda: self.soon(woken.set)
 
     async def park(self, seconds: float, woken: AsyncWoken) -> None:
         """Waits to be woken, at most that long."""

@@ -1,3 +1,5 @@
+//! Links the addon against Node.
+
 fn main() {
     napi_build::setup();
 }

@@ -170,6 +170,22 @@ test("data URLs reach no server and no limiter", async () => {
   assert.equal(limiter.stats().total.sent, 0);
 });
 
+test("small JSON is looked into, and whole for the caller", async (t) => {
+  const json = (status, value) => {
+    const body = JSON.stringify(value);
+    return [status, { "content-type": "application/json", "content-length": body.length }, body];
+  };
+  const refusal = { jsonrpc: "2.0", id: 1, error: { code: -32005, message: "rate limit exceeded", data: { retry: true, retryAfter: 1 } } };
+  const server = await serve(t, inTurn(json(200, refusal), json(200, { result: [1, 2, 3] })));
+  const response = await new Limiter().fetch(server.url, { method: "POST", body: "{}" });
+  assert.equal(server.requests.length, 2);
+  assert.ok(server.requests[1].at - server.requests[0].at >= 1000);
+  assert.equal(response.bodyUsed, false);
+  assert.equal(response.url, `${server.url}/`);
+  assert.deepEqual(await response.clone().json(), { result: [1, 2, 3] });
+  assert.deepEqual(await response.json(), { result: [1, 2, 3] });
+});
+
 // ------------------------------------------------------------ the manual clock
 
 test("500 queued calls whose turn comes after minutes all succeed under the default config", async () => {

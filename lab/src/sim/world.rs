@@ -441,7 +441,13 @@ impl<'a> World<'a> {
         self.trace(call, || format!("is answered {}", head.status));
         let clock = self.clock();
         let step = self.member(call).on_response(clock, call, &head);
-        self.follow(call, step)
+        let ended = self.follow(call, step);
+        // A refusal out of a cache concerns its own call alone: others may
+        // pass while it waits.
+        if head.status == 429 && head.headers.iter().any(|(name, _)| *name == "age") {
+            self.monitor.leave(process, key, call);
+        }
+        ended
     }
 
     fn give_up(&mut self, call: usize, end: End) -> usize {

@@ -81,9 +81,9 @@ test: test-rust test-python test-node vectors e2e ## everything that is tested, 
 .PHONY: test-rust
 test-rust: ## the crates, with their documentation's examples
 	if cargo nextest --version >/dev/null 2>&1; then \
-		cargo nextest run $(CRATES); \
+		cargo nextest run --no-fail-fast $(CRATES); \
 	else \
-		cargo test $(CRATES) --lib --bins --tests; \
+		cargo test $(CRATES) --no-fail-fast --lib --bins --tests; \
 	fi
 	cargo test $(CRATES) --doc
 

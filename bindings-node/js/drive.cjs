@@ -71,6 +71,8 @@ async function drive(engine, options, signal, transport) {
       let kind = engine.poll(call);
       while (kind === SLEEP && (kind = engine.park(call)) === SLEEP) await engine.nap(call, signal);
       if (kind === SEND) {
+        // Aborted after it was woken, before it got here.
+        signal?.throwIfAborted();
         engine.clock.noteRequests?.(1);
         try {
           outcome = { value: await transport.send(attempt, call), threw: false };

@@ -10,6 +10,7 @@ const { names } = require("./names.cjs");
 const { fromCore, ConfigError } = require("./errors.cjs");
 const { sourceOf } = require("./config.cjs");
 const { start, addText, addHeaders, finished, nameFilter, everyName } = require("./text.cjs");
+const { onAbort } = require("./abort.cjs");
 const { watched, tell, sayNotices } = require("./events.cjs");
 
 /** The kinds of decisions, by their codes. */
@@ -149,21 +150,19 @@ class Engine {
     return new Promise((resolve, reject) => {
       const leave = () => {
         forgetTimer();
+        forgetAbort();
         waiters.delete(call);
-        signal?.removeEventListener("abort", abort);
       };
       const wake = () => {
         leave();
         resolve();
       };
-      const abort = () => {
-        leave();
-        reject(/** @type {AbortSignal} */ (signal).reason);
-      };
       const forgetTimer = this.clock.schedule(wake, ms);
       waiters.set(call, wake);
-      signal?.addEventListener("abort", abort);
-      if (signal?.aborted) abort();
+      const forgetAbort = onAbort(signal, () => {
+        leave();
+        reject(/** @type {AbortSignal} */ (signal).reason);
+      });
     });
   }
 

@@ -5,6 +5,7 @@
 const { native, desk } = require("./native.cjs");
 const { names, byName } = require("./names.cjs");
 const { ConfigError, RateLimitExceeded, fromCore } = require("./errors.cjs");
+const { onAbort } = require("./abort.cjs");
 const { systemClock, checkClock } = require("./clock.cjs");
 const { start, addBytes, addHeaders, finished, everyName, bodyBytes } = require("./text.cjs");
 
@@ -149,17 +150,15 @@ async function sleep(clock, ms, signal) {
   const end = clock.now() + ms;
   for (let left = ms; left > 0; left = end - clock.now()) {
     await new Promise((resolve, reject) => {
-      const leave = () => signal?.removeEventListener("abort", abort);
-      const abort = () => {
-        leave();
-        forgetTimer();
-        reject(/** @type {AbortSignal} */ (signal).reason);
-      };
       const forgetTimer = clock.schedule(() => {
-        leave();
+        forgetAbort();
         resolve(undefined);
       }, left);
-      signal?.addEventListener("abort", abort);
+      const forgetAbort = onAbort(signal, () => {
+        forgetAbort();
+        forgetTimer();
+        reject(/** @type {AbortSignal} */ (signal).reason);
+      });
     });
   }
 }

@@ -5,6 +5,7 @@
 const { drive, insideCall, isNested, responseOf, callIsOver } = require("./drive.cjs");
 const { peek, hold } = require("./body.cjs");
 const { bodyBytes } = require("./text.cjs");
+const { onAbort } = require("./abort.cjs");
 const { ConfigError } = require("./errors.cjs");
 
 /** @typedef {InstanceType<typeof import("./engine.cjs").Engine>} Engine */
@@ -74,13 +75,11 @@ async function run(engine, fn, options) {
 function orAborted(signal, act) {
   if (signal === undefined || signal === null) return act();
   return new Promise((resolve, reject) => {
-    const leave = () => signal.removeEventListener("abort", abort);
-    const abort = () => {
-      leave();
+    const forget = onAbort(signal, () => {
+      forget();
       reject(signal.reason);
-    };
-    signal.addEventListener("abort", abort);
-    new Promise((begin) => begin(act())).then(resolve, reject).finally(leave);
+    });
+    new Promise((begin) => begin(act())).then(resolve, reject).finally(forget);
   });
 }
 

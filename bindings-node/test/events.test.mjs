@@ -20,8 +20,8 @@ test("onEvent hears of a refusal, its hold, the wait and the release, with their
   const refused = events.find(({ kind }) => kind === "refused");
   assert.equal(refused.status, 429);
   assert.equal(refused.method, "GET");
-  assert.deepEqual(refused.headers, [["retry-after", "10"]]);
-  assert.ok(!JSON.stringify(events).includes("token"));
+  assert.ok(refused.headers.some(([name, value]) => name === "retry-after" && value === "10"));
+  assert.ok(!/token|secret/.test(JSON.stringify(events)));
 });
 
 test("a callback that throws, or rejects, is told to those who debug and harms nothing", () => {

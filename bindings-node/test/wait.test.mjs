@@ -96,6 +96,36 @@ test("a call that ends well leaves no listener", async () => {
   assert.equal(listeners.size, 0);
 });
 
+test("hundreds of calls share one signal with one listener", async () => {
+  const limiter = new Limiter({ clock: new ManualClock({ autoAdvance: false }), firstFlight: 1 });
+  const { controller, signal, listeners } = counted();
+  const fetch = limiter.wrapFetch(() => new Promise(() => {}));
+  void fetch(`${API}/x`);
+  const waiting = Promise.allSettled(Array.from({ length: 300 }, () => fetch(`${API}/x`, { signal })));
+  assert.equal(limiter.stats().total.waiting, 300);
+  assert.equal(listeners.size, 1);
+  controller.abort();
+  assert.ok((await waiting).every(({ reason }) => reason === signal.reason));
+  assert.equal(listeners.size, 0);
+  assert.equal(limiter.stats().total.waiting, 0);
+});
+
+test("a signal that is aborted as a wait ends stops the call before it is sent", async () => {
+  const controller = new AbortController();
+  const clock = new ManualClock({ autoAdvance: false });
+  const limiter = new Limiter({ clock });
+  let sent = 0;
+  const refused = () => ((sent += 1), { status: 429, headers: { "retry-after": "1" } });
+  const outcome = assert.rejects(limiter.run(refused, { signal: controller.signal }), { name: "AbortError" });
+  while (limiter.stats().total.waiting === 0) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(2000);
+  controller.abort();
+  await outcome;
+  assert.equal(sent, 1);
+  assert.equal(limiter.stats().total.inFlight, 0);
+});
+
 test("an aborted request is cancelled: not tried again, its place given back", async (t) => {
   const server = await serve(t, () => {});
   const limiter = new Limiter();

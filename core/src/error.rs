@@ -68,8 +68,8 @@ impl Error {
     #[must_use]
     pub fn details(&self) -> Option<&Details> {
         match self {
-            Self::Exceeded(error) => Some(&error.details),
-            Self::Permanent(error) => Some(&error.details),
+            Self::Exceeded(error) => Some(&*error.details),
+            Self::Permanent(error) => Some(&*error.details),
             _ => None,
         }
     }
@@ -104,7 +104,7 @@ pub struct RateLimitExceeded {
     /// When a call could be sent again, from now, as far as known.
     pub available_in: Option<Duration>,
     /// What is known about the refusal.
-    pub details: Details,
+    pub details: Box<Details>,
 }
 
 impl core::fmt::Display for RateLimitExceeded {
@@ -137,7 +137,7 @@ impl std::error::Error for RateLimitExceeded {}
 #[derive(Clone, Debug, PartialEq)]
 pub struct PermanentlyRefused {
     /// What is known about the refusal.
-    pub details: Details,
+    pub details: Box<Details>,
 }
 
 impl core::fmt::Display for PermanentlyRefused {

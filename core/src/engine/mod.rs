@@ -545,8 +545,11 @@ fn raise(error: Error) -> Decision {
     Decision::Raise { error: Box::new(error) }
 }
 
+/// Amounts of units other than requests.
+type OtherCosts = Vec<(Box<str>, f64)>;
+
 /// What a call spends: requests, and all else.
-fn costs(cost: &[(&str, f64)]) -> Result<(f64, Vec<(Box<str>, f64)>), Error> {
+fn costs(cost: &[(&str, f64)]) -> Result<(f64, OtherCosts), Error> {
     let mut requests = 1.0;
     let mut others = Vec::new();
     for (unit, amount) in cost {

@@ -10,6 +10,14 @@ use crate::event::{Event, EventKind};
 use crate::signals::{Reading, Signals};
 use crate::time::{Instant, SECOND};
 
+/// Which request was answered, and when.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    now: Instant,
+    seq: u64,
+    route: u16,
+}
+
 impl Scope {
     /// Takes in what the answer to the request `seq` of `route` says of
     /// meters. `usable` is false for readings that hold nobody beforehand.
@@ -39,21 +47,13 @@ impl Scope {
             };
             let Some(meter) = meter else { continue };
             carried.push(meter);
-            self.read(desk, now, seq, route, meter, reading, usable || reading.name.is_some());
+            self.read(desk, Answer { now, seq, route }, meter, reading, usable || reading.name.is_some());
         }
         carried
     }
 
-    fn read(
-        &mut self,
-        desk: &mut Desk<'_>,
-        now: Instant,
-        seq: u64,
-        route: u16,
-        meter: u16,
-        reading: &Reading,
-        usable: bool,
-    ) {
+    fn read(&mut self, desk: &mut Desk<'_>, answer: Answer, meter: u16, reading: &Reading, usable: bool) {
+        let Answer { now, seq, route } = answer;
         let policy = desk.policy();
         let ledger = &mut self.meters[meter as usize];
         if !ledger.read(now, seq, route, reading, usable, &policy) {

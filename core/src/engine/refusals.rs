@@ -300,20 +300,18 @@ impl Engine {
         }
         let home = &mut self.scopes[scope];
         home.free_slot();
-        if full {
-            if home.in_flight == 0 {
-                // No slot of ours will free: one try after a backoff.
-                let draw = self.config.backoff.delay(
-                    call.refused.saturating_sub(1),
-                    Duration::from_nanos(call.previous_delay),
-                    self.rng.f64(),
-                );
-                let wait = nanos(draw).max(FLOOR);
-                call.previous_delay = wait;
-                call.refused_at.get_or_insert(now);
-                call.phase = Phase::Pausing { until: now.after(wait), asked: None, reason: FULL };
-                return self.pause(now, id);
-            }
+        if full && home.in_flight == 0 {
+            // No slot of ours will free: one try after a backoff.
+            let draw = self.config.backoff.delay(
+                call.refused.saturating_sub(1),
+                Duration::from_nanos(call.previous_delay),
+                self.rng.f64(),
+            );
+            let wait = nanos(draw).max(FLOOR);
+            call.previous_delay = wait;
+            call.refused_at.get_or_insert(now);
+            call.phase = Phase::Pausing { until: now.after(wait), asked: None, reason: FULL };
+            return self.pause(now, id);
         }
         call.refused_at.get_or_insert(now);
         call.phase = Phase::Waiting;
@@ -521,7 +519,7 @@ impl Engine {
         let (target, held) = gate?;
         let cap = config.rate_limit_duration().map(nanos)?;
         let since = self.scopes[target].episode(held)?;
-        (now.after(wait).since(since) > cap).then(|| Overrun {
+        (now.after(wait).since(since) > cap).then_some(Overrun {
             limit_name: "max_rate_limit_duration",
             limit_value: Some(cap),
             asked,

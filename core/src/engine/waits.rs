@@ -262,14 +262,14 @@ fn calls(waiting: usize) -> String {
 }
 
 /// What is known of a call's refusal.
-pub(super) fn details(home: &Scope, call: &CallState) -> Details {
+pub(super) fn details(home: &Scope, call: &CallState) -> Box<Details> {
     let last = call.last.as_deref();
-    Details {
+    Box::new(Details {
         scope: home.shown.clone(),
         meter: last.and_then(|last| last.meter.as_deref()).map(str::to_owned),
         status: last.map(|last| last.status),
         limit: last.and_then(|last| last.limit),
         hint: last.and_then(|last| last.hint.as_deref()).map(str::to_owned),
         attempts: call.sends,
-    }
+    })
 }

@@ -93,6 +93,9 @@ struct Client {
     ended: bool,
 }
 
+/// A status and header fields on their way back.
+type Answer = (u16, Vec<(String, String)>);
+
 pub struct World {
     pub limiter: Limiter,
     pub trace: Vec<(u64, Happened)>,
@@ -110,7 +113,7 @@ pub struct World {
     busy: u64,
     full_at: u64,
     random: fastrand::Rng,
-    answers: Vec<Option<(u16, Vec<(String, String)>)>>,
+    answers: Vec<Option<Answer>>,
 }
 
 impl World {

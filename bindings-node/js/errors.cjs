@@ -2,7 +2,7 @@
 
 /** The error family: the core's kinds as real classes. */
 
-const { names, jsName, translate } = require("./names.cjs");
+const { jsName, translate } = require("./names.cjs");
 
 /**
  * Marks our errors with the names of their classes, so that `instanceof`
@@ -125,4 +125,4 @@ function asTypeError(error) {
   return Object.setPrototypeOf(error, /** @type {object} */ (twin));
 }
 
-module.exports = { RateLimitError, ...classes, fromCore, asTypeError, errorNames: names.errors };
+module.exports = { RateLimitError, ...classes, fromCore, asTypeError };

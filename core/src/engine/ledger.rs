@@ -318,11 +318,11 @@ impl Ledger {
         let (Some(reset), Some(new_reset)) = (self.reset, reading.reset.map(|reset| now.after(nanos(reset)))) else {
             return Agreement::Same;
         };
-        if now >= reset || seq < self.seq || new <= old {
+        // Of requests that were out together the order of counting is not
+        // known.
+        if now >= reset || seq <= self.sent_when_read.max(self.seq) || new <= old {
             return Agreement::Same;
         }
-        // Requests that overlapped may have been counted in another order
-        // than they were numbered.
         let overlapping = self.log.len().saturating_sub(1);
         let apart = reset.since(new_reset).max(new_reset.since(reset));
         let tolerance = if apart <= SAME_INSTANT {

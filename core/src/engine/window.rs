@@ -9,6 +9,12 @@ use crate::time::{Instant, SECOND};
 
 /// Successes per unit of capacity before one more is tried.
 const CLIMB: f64 = 10.0;
+/// What one answer adds to the first flight. Flights that grow by half find a
+/// quota's end in logarithmically many round trips, and overshoot it by about
+/// half of what was accepted; flights that double, by all of it.
+const GROWTH: f64 = 0.5;
+/// The first few answers add one each.
+const FIRST_STEPS: u32 = 4;
 /// A capacity that kept nobody back for so long is forgotten.
 const FORGET: u64 = 60 * SECOND;
 /// A window that has grown this far is no limit any more.
@@ -19,6 +25,8 @@ pub(super) struct Window {
     first_flight: u32,
     /// In flight while nothing is known.
     open: u32,
+    /// Growth too small to count yet.
+    growth: f64,
     /// Since when `open` doubles with each second; only while something is in
     /// flight.
     doubling: Option<Instant>,
@@ -57,6 +65,7 @@ impl Window {
         Self {
             first_flight,
             open: first_flight,
+            growth: 0.0,
             doubling: None,
             capacity: None,
             threshold: 0.0,
@@ -113,7 +122,10 @@ impl Window {
         // An answer to a client that did not use its window says nothing
         // about a wider one.
         if in_flight + 1 >= self.open / 2 {
-            self.open = self.open.saturating_add(1).min(WIDE);
+            let small = self.open < self.first_flight.saturating_add(FIRST_STEPS);
+            self.growth += if small { 1.0 } else { GROWTH };
+            self.open = self.open.saturating_add(self.growth as u32).min(WIDE);
+            self.growth = self.growth.fract();
         }
         if let Some(suspicion) = &mut self.suspicion
             && seq < suspicion.seq

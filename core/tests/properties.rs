@@ -71,6 +71,39 @@ fn model() -> impl Strategy<Value = Model> {
     ]
 }
 
+/// One option that is not the default, sometimes two.
+fn options() -> impl Strategy<Value = Value> {
+    let one = || {
+        proptest::sample::select(vec![
+            json!({"pace": {"rate": 5, "burst": 2}}),
+            json!({"pace": "auto"}),
+            json!({"processes": 3}),
+            json!({"first_flight": 1}),
+            json!({"max_attempts": 1}),
+            json!({"max_attempts": 2}),
+            json!({"max_attempts": null}),
+            json!({"max_queue_wait": 0}),
+            json!({"max_total_sleep": 0}),
+            json!({"max_total_sleep": null}),
+            json!({"max_retry_after": 3, "beyond_max": "clamp"}),
+            json!({"max_retry_after": 0}),
+            json!({"max_transient_retries": null}),
+            json!({"respect_remaining": false}),
+            json!({"respect_retry_after": false}),
+            json!({"on_exhausted": "return"}),
+            json!({"backoff": {"kind": "equal", "base": 2, "cap": 8}}),
+            json!({"backoff": {"kind": "decorrelated", "base": 0.001, "cap": 1000}}),
+            json!({"enabled": false}),
+        ])
+    };
+    (one(), one()).prop_map(|(mut first, second)| {
+        if let (Value::Object(first), Value::Object(second)) = (&mut first, second) {
+            first.extend(second);
+        }
+        first
+    })
+}
+
 /// Nothing is given up for a budget, so that every call has to come to an end
 /// by itself.
 fn patient() -> Value {
@@ -140,6 +173,11 @@ proptest! {
     #[test]
     fn with_the_default_options_every_call_comes_to_an_end(plans in plans(), pokes in pokes(), model in model()) {
         World::new(limiter(json!({})), model, &plans, &pokes).run(48 * HOUR);
+    }
+
+    #[test]
+    fn whatever_the_options_every_call_comes_to_an_end(plans in plans(), pokes in pokes(), model in model(), options in options()) {
+        World::new(limiter(options), model, &plans, &pokes).run(48 * HOUR);
     }
 
     #[test]

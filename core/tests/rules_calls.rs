@@ -387,3 +387,16 @@ fn learning_that_others_share_the_quota_lowers_what_is_trusted() {
     let sends = calls.iter().filter(|call| matches!(call.poll(at(10.0)), Decision::Send { .. })).count();
     assert!((1..54).contains(&sends), "54 are left, others take three of four: {sends} were sent");
 }
+
+#[test]
+fn a_share_too_small_for_one_request_is_not_taken_for_an_empty_meter() {
+    let limiter = limiter(json!({}));
+    for step in 0..10u64 {
+        let now = at(step as f64);
+        accept_with(&sent(&limiter, now), now, &quota(100, 38 - 4 * step, 3600 - step));
+    }
+    // Two are left, by the server's own word: nobody is told to come back in
+    // an hour.
+    let decision = begin(&limiter, at(10.0)).poll(at(10.0));
+    assert!(decision.error().is_none(), "{decision:?}");
+}

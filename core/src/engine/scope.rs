@@ -791,7 +791,8 @@ impl Obstacle {
                 if trimmed <= now {
                     return;
                 }
-                let asked = ledger.reset().map(|reset| reset.since(now));
+                // Only a server that said zero asks for the wait.
+                let asked = ledger.reset().filter(|_| ledger.is_empty()).map(|reset| reset.since(now));
                 (Kind::Spent, Reason::Spent, trimmed, asked_until, asked)
             }
         };

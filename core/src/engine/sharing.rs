@@ -77,7 +77,8 @@ impl Sharing {
             return left;
         }
         let share = left / clients;
-        // A stated number is a promise that the others keep to theirs too.
-        if self.stated.is_some() { share.floor().max(1.0) } else { share.floor() }
+        // A stated number is a promise that the others keep to theirs too; a
+        // learned one is rounded.
+        if self.stated.is_some() || share >= 0.5 { share.floor().max(1.0) } else { 0.0 }
     }
 }

@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use rampmeter::{
-    Backoff, Class, Config, ConfigError, Error, Event, EventKind, FailureKind, Instant, Meter, Notice, Reason,
-    ScopeStats, Signals, Stats, WaitSource, options_json,
+    Backoff, Class, Config, ConfigError, Error, Event, EventKind, FailureKind, Instant, LOCAL_REFUSAL_HEADER,
+    LOCAL_REFUSAL_STATUS, Meter, Notice, Reason, ScopeStats, Signals, Stats, WaitSource, options_json,
 };
 use serde_json::{Map, Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) fn names() -> Value {
         "waitSources": list(&mut WaitSource::ALL.iter().map(|(name, _)| *name)),
         "backoffs": Backoff::KINDS,
         "errors": Error::NAMES,
-        "localRefusal": { "status": 429, "marker": "x-rampmeter-local", "retryAfter": WaitSource::RetryAfter.name() },
+        "localRefusal": { "status": LOCAL_REFUSAL_STATUS, "marker": LOCAL_REFUSAL_HEADER, "retryAfter": WaitSource::RetryAfter.name() },
         "options": options_json(),
     })
 }

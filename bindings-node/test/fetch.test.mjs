@@ -234,7 +234,7 @@ test("a local refusal answers in the stead of an error", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   const response = await fetch(`${API}/x`);
   assert.equal(response.status, 429);
-  assert.equal(response.headers.get("x-rampmeter-local"), "maxQueueWaitMs");
+  assert.equal(response.headers.get("rampmeter-local-refusal"), "maxQueueWaitMs");
   assert.ok(Number(response.headers.get("retry-after")) >= 59);
   limiter.close();
   await waiting;

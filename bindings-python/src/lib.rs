@@ -53,6 +53,8 @@ mod core_module {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::clock::anchor(module.py())?;
+        module.add("LOCAL_REFUSAL_HEADER", rampmeter::LOCAL_REFUSAL_HEADER)?;
+        module.add("LOCAL_REFUSAL_STATUS", rampmeter::LOCAL_REFUSAL_STATUS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

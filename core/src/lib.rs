@@ -43,7 +43,7 @@ pub use event::{Event, EventKind, Notice};
 pub use head::{FailureKind, Headers, NoHeaders, Response};
 pub use limiter::{Call, Classify, Limiter};
 pub use meter::Meter;
-pub use refusal::{Class, Refusal, Verdict};
+pub use refusal::{Class, LOCAL_REFUSAL_HEADER, LOCAL_REFUSAL_STATUS, Refusal, Verdict};
 pub use request::Request;
 pub use signals::{
     Figure, Ignored, Meaning, Reader, Reading, Signals, Statement, Wait, WaitSource, When, header_may_matter,

@@ -2,6 +2,14 @@
 
 use core::time::Duration;
 
+/// The status of a response that an adapter makes itself, where the caller
+/// prefers one to an error.
+pub const LOCAL_REFUSAL_STATUS: u16 = 429;
+
+/// The header that marks such a response; its value is the option or argument
+/// that was exceeded.
+pub const LOCAL_REFUSAL_HEADER: &str = "rampmeter-local-refusal";
+
 /// What a refusal asks of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {

@@ -20,6 +20,8 @@ from rampmeter.types import (
 )
 
 __all__ = [
+    "LOCAL_REFUSAL_HEADER",
+    "LOCAL_REFUSAL_STATUS",
     "BucketRegistry",
     "Call",
     "Config",
@@ -45,6 +47,8 @@ __all__ = [
     "read_signals",
 ]
 
+LOCAL_REFUSAL_HEADER: str
+LOCAL_REFUSAL_STATUS: int
 __version__: str
 
 @disjoint_base

@@ -34,7 +34,7 @@ EXTENSION = "rampmeter"
 """Key in ``request.extensions`` for options of one call, and in
 ``response.extensions`` for what became of it."""
 
-LOCAL_REFUSAL = "Rampmeter-Local-Refusal"
+LOCAL_REFUSAL = _core.LOCAL_REFUSAL_HEADER
 """Header of a response that no server sent; its value is the limit's name."""
 
 _PER_REQUEST = frozenset({"scope", "route", "cost", "priority", "deadline", "retry"})
@@ -137,7 +137,7 @@ class Body:
         wait = error.retry_after if error.retry_after is not None else error.available_in
         if wait is not None:
             headers["Retry-After"] = str(math.ceil(wait))
-        return self._http.Response(429, headers=headers, text=str(error))
+        return self._http.Response(_core.LOCAL_REFUSAL_STATUS, headers=headers, text=str(error))
 
     def _decoded(self, response: Any, raw: bytes, wanted: int) -> bytes:
         """The first bytes of the body as the server meant them."""

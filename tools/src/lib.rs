@@ -1,1 +1,9 @@
-//! rampmeter-tools
+//! What the `rampmeter` command says of responses: plain functions, bytes in,
+//! text and exit status out. The binary, the Python package and the npm
+//! package link this crate, so that all three say the same.
+
+#![forbid(unsafe_code)]
+
+pub mod explain;
+mod input;
+mod words;

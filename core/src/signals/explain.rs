@@ -8,7 +8,7 @@ use super::fields::{Counts, Fields, Group, Item, Policy};
 use super::grammar::{Lower, What};
 use super::retry_after::{self, span};
 use super::values::{self, Moment};
-use super::{Reader, Signals};
+use super::{Reader, Reading, Signals};
 use crate::time::Wall;
 
 /// A number of a list, or a thousands separator: nobody can tell.
@@ -240,9 +240,10 @@ impl Statements<'_> {
             (&group.remaining, Figure::Remaining),
             (&group.used, Figure::Used),
         ];
+        self.ambiguous(&group.limit, |meter| meter.limit);
+        self.ambiguous(&group.remaining, |meter| meter.remaining);
         let start = self.found.len();
         for (counts, figure) in counts {
-            self.ambiguous(counts);
             self.found.extend((0..counts.len()).filter_map(|at| counts.get(at)).map(|number| of(figure(number))));
         }
         self.found.extend(group.utilization.map(|share| of(Figure::UsedShare(share))));
@@ -266,9 +267,12 @@ impl Statements<'_> {
         }
     }
 
-    /// A number that was read as two is in no meter.
-    fn ambiguous(&mut self, counts: &Counts) {
-        if counts.ambiguous && !self.signals.meters.iter().any(|meter| meter.limit == counts.first) {
+    /// A number that was read as two and is in no meter.
+    fn ambiguous(&mut self, counts: &Counts, figure: fn(&Reading) -> Option<f64>) {
+        if counts.ambiguous
+            && counts.len() > 0
+            && !self.signals.meters.iter().any(|meter| figure(meter) == counts.first)
+        {
             self.ignored = Some(AMBIGUOUS);
         }
     }
@@ -348,4 +352,75 @@ impl Statements<'_> {
 #[must_use]
 pub fn parse_date(text: &str) -> Option<Wall> {
     values::date(text.trim().as_bytes()).and_then(values::wall)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::head::Response;
+
+    const RECEIVED: f64 = 1_786_000_000.0;
+
+    /// What the first of these fields means beside the others.
+    fn first(status: u16, headers: &[(&str, &str)]) -> Option<Meaning> {
+        let reader = Reader::default();
+        let now = Wall::from_unix_seconds(RECEIVED);
+        let signals = reader.read(&Response::new(status, &headers.to_vec()), now);
+        let (name, value) = headers[0];
+        reader.explain(name.as_bytes(), value.as_bytes(), &signals, now)
+    }
+
+    fn figures(status: u16, headers: &[(&str, &str)]) -> Vec<Figure> {
+        first(status, headers).expect("a field about limits").says.into_iter().map(|said| said.figure).collect()
+    }
+
+    fn seconds(seconds: u64) -> Option<Duration> {
+        Some(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn a_reset_that_is_an_epoch_tells_span_and_moment() {
+        let at = Wall::from_unix_seconds(RECEIVED + 41.0);
+        let reset = Figure::Reset(When { span: seconds(41), at });
+        assert_eq!(figures(200, &[("x-ratelimit-reset", "1786000041")]), [reset]);
+    }
+
+    #[test]
+    fn a_bare_reset_counts_milliseconds_where_the_response_shows_it() {
+        let reset = Figure::Reset(When { span: seconds(20), at: None });
+        let headers = [("x-ratelimit-reset", "20000"), ("x-ratelimit-remaining", "0"), ("retry-after", "20")];
+        assert_eq!(figures(429, &headers), [reset]);
+    }
+
+    #[test]
+    fn a_name_without_the_word_counts_only_beside_a_counter() {
+        assert_eq!(first(200, &[("x-limit-depth", "3")]), None);
+    }
+
+    #[test]
+    fn each_meter_of_a_list_has_its_own_figures() {
+        let meaning = first(200, &[("ratelimit", "\"a\";r=5;t=3, \"b\";r=0;t=9")]).expect("about limits");
+        let names: Vec<_> = meaning.says.iter().map(|said| said.meter.as_deref()).collect();
+        assert_eq!(names, [Some("a"), Some("a"), Some("b"), Some("b")]);
+    }
+
+    #[test]
+    fn a_use_without_its_limit_is_told_though_no_meter_has_it() {
+        assert_eq!(figures(200, &[("x-mbx-used-weight-1m", "6004")]), [Figure::Used(6004.0)]);
+        assert_eq!(figures(200, &[("x-app-rate-limit-count", "3:1")]), [Figure::Used(3.0)]);
+    }
+
+    #[test]
+    fn what_is_set_aside_says_why() {
+        let meaning = first(429, &[("retry-after", "-5")]).expect("about limits");
+        assert_eq!((meaning.says.len(), meaning.ignored), (0, Some(values::NOT_A_TIME)));
+        let meaning = first(200, &[("x-ratelimit-reset", "1999999999")]).expect("about limits");
+        assert_eq!(meaning.ignored, Some(values::IMPLAUSIBLE));
+    }
+
+    #[test]
+    fn a_row_of_the_table_names_its_source() {
+        let meaning = first(429, &[("stripe-should-retry", "false")]).expect("about limits");
+        assert!(meaning.source.is_some_and(|source| source.contains("stripe.com")));
+    }
 }

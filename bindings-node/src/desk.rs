@@ -64,6 +64,7 @@ pub(crate) fn install(env: &Env, state: State) -> napi::Result<()> {
 ///
 /// `napi`'s own accessor looks every pointer up in a table of the process;
 /// nothing but [`install`] sets this one.
+#[allow(clippy::mut_from_ref, reason = "the environment keeps the state outside of `Env`, and one call runs at a time")]
 pub(crate) fn state(env: &Env) -> napi::Result<&mut State> {
     let mut state: *mut c_void = ptr::null_mut();
     // SAFETY: the environment is that of the running call. What it keeps is

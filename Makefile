@@ -65,13 +65,13 @@ rust-programs:
 
 .PHONY: lab
 lab:
-	cargo build --locked --release --package rampmeter-lab
+	cargo build --locked --profile lab --package rampmeter-lab
 
 # ------------------------------------------------------------------ running
 
 .PHONY: demo
 demo: lab $(STAMPS)/wheel $(STAMPS)/addon ## fleets in three languages, with and without Rampmeter; writes demo.html
-	$(TARGET)/release/rampmeter demo --python $(BIN)/python
+	$(TARGET)/lab/rampmeter demo --python $(BIN)/python
 
 # ------------------------------------------------------------------ testing
 

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod dialects;
 pub mod fleet;
 pub mod random;
+pub mod report;
 pub mod self_test;
 pub mod serve;
 pub mod servers;

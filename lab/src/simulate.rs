@@ -1,6 +1,7 @@
 //! `rampmeter simulate`: fleets against virtual-time servers.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -8,7 +9,8 @@ use serde_json::Value;
 
 use crate::dialects::Dialect;
 use crate::servers::{SECOND, Spec};
-use crate::sim::{self, Cell, Kind, Metrics, Rtt, Timers, Workload, Yardstick};
+use crate::sim::suite::Compared;
+use crate::sim::{self, Cell, Kind, Metrics, Rtt, Timers, Workload};
 
 /// Run fleets of clients against virtual-time servers, and compare strategies
 #[derive(clap::Args, Debug)]
@@ -63,12 +65,21 @@ pub struct Args {
     /// Print the metrics of each cell as JSON
     #[arg(long)]
     json: bool,
+    /// Write a page with the requests over time of every strategy
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print every event instead: one strategy, one cell
     #[arg(long, hide = true)]
     trace: bool,
-    /// Run the product through the suite and print each cell with its bounds; fails if one is missed
+    /// Run the product through all gates and print what came; fails if one is missed
     #[arg(long, hide = true)]
     gates: bool,
+    /// Run all strategies in the cells in which they are compared
+    #[arg(long, hide = true)]
+    suite: bool,
+    /// Run the product in so many cells with other parameters, and print what can be proved of each beside it
+    #[arg(long, hide = true, value_name = "COUNT")]
+    sweep: Option<u64>,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -130,6 +141,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let holds = outcomes.iter().all(|outcome| outcome.missed.is_empty());
         return Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
+    if let Some(count) = args.sweep {
+        let swept = sim::sweep::run(count, args.seed);
+        for swept in &swept {
+            writeln!(out, "{swept}")?;
+        }
+        let missed = swept.iter().filter(|swept| !swept.holds()).count();
+        writeln!(out, "\n{count} cells, {missed} missed")?;
+        return Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if args.suite {
+        let kinds: Vec<Kind> = Kind::ALL.iter().map(|(_, kind)| *kind).collect();
+        write!(out, "{}", sim::suite::lines(&sim::suite::run(&sim::suite::cells(), &kinds)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let cells = args.cells();
     for cell in &cells {
         sim::check(cell).context("--options")?;
@@ -143,16 +168,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut metrics: Vec<Metrics> = Vec::new();
-    for cell in &cells {
-        let yardstick = Yardstick::new(cell);
-        metrics.extend(args.strategy.iter().map(|kind| yardstick.measure(*kind, &sim::run(cell, *kind, false))));
+    let table = sim::suite::run(&cells, &args.strategy);
+    if let Some(path) = &args.html {
+        sim::page::write(path, &table).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if args.json {
+        let metrics: Vec<&Metrics> = table.iter().flat_map(|compared| &compared.lanes).map(|lane| &lane.0).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&metrics)?)?;
     } else {
-        for metrics in &metrics {
-            writeln!(out, "{} {:<18} {}", metrics.server, metrics.strategy, sim::table::figures(metrics))?;
+        for Compared { cell, lanes, .. } in &table {
+            writeln!(out, "{cell}\n{}\n", sim::table::cell(lanes))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -3,27 +3,16 @@
 use std::path::Path;
 
 use anyhow::Result;
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 use plotters::style::RGBColor;
 
 use super::charts::{self, Scale};
 use super::fleets::Language;
 use super::{Lane, NotRun, Ran, Run, table};
 use crate::fleet::Strategy;
+use crate::report::{self, charts as colours};
 
 const TEMPLATE: &str = include_str!("page.html");
-
-/// The colours of the pictures, by name, with those that take their place on a
-/// dark ground.
-const PALETTE: [(&str, RGBColor, &str); 7] = [
-    ("admitted", charts::ADMITTED, "#2dd4bf"),
-    ("refused", charts::REFUSED, "#fb7185"),
-    ("rampmeter", charts::RAMPMETER, "#60a5fa"),
-    ("per-request", charts::PER_REQUEST, "#fbbf24"),
-    ("optimal", charts::OPTIMAL, "#9ca3af"),
-    ("text", charts::TEXT, "#c9d1d9"),
-    ("grid", charts::GRID, "#30363d"),
-];
 
 /// Writes the page.
 ///
@@ -31,18 +20,10 @@ const PALETTE: [(&str, RGBColor, &str); 7] = [
 ///
 /// If a picture cannot be drawn or the file not be written.
 pub fn write(path: &Path, runs: &[Run], calls: u64) -> Result<()> {
-    let palette = PALETTE.map(|(name, RGBColor(red, green, blue), dark)| {
-        // In the very spelling of the pictures' attributes, by which the style
-        // sheet selects them.
-        context! { name, light => format!("#{red:02X}{green:02X}{blue:02X}"), dark }
-    });
     let totals = [Strategy::PerRequest, Strategy::Rampmeter].map(|strategy| total(runs, strategy));
     let sections = runs.iter().map(|run| section(run, calls)).collect::<Result<Vec<_>>>()?;
     let columns = table::COLUMNS[1..].to_vec();
-    let mut environment = Environment::new();
-    environment.add_template("page.html", TEMPLATE)?;
-    let page = environment.get_template("page.html")?.render(context! { palette, totals, sections, columns, calls })?;
-    std::fs::write(path, page)?;
+    std::fs::write(path, report::render(TEMPLATE, context! { totals, sections, columns, calls })?)?;
     Ok(())
 }
 
@@ -66,8 +47,8 @@ fn section(run: &Run, calls: u64) -> Result<Value> {
             .iter()
             .filter_map(|lane| {
                 let color = match lane.strategy {
-                    Strategy::PerRequest => charts::PER_REQUEST,
-                    Strategy::Rampmeter => charts::RAMPMETER,
+                    Strategy::PerRequest => colours::PER_REQUEST,
+                    Strategy::Rampmeter => colours::RAMPMETER,
                 };
                 Some((lane.outcome.as_ref().ok()?, color))
             })

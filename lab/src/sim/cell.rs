@@ -73,43 +73,68 @@ impl Cell {
         self.workload.arrivals(rate, self.seed)
     }
 
+    /// Whether nothing disturbs the best possible client: then what it does
+    /// cannot be beaten.
+    pub(super) fn is_plain(&self) -> bool {
+        let shared = self.servers().any(|spec| matches!(spec, Spec::Shared { .. }));
+        !shared && self.cancel == 0.0 && self.deadline.is_none() && matches!(self.rtt, Rtt::Constant(_))
+    }
+
     /// A generator for one purpose.
     pub(super) fn stream(&self, purpose: &str, index: u64) -> fastrand::Rng {
         stream(self.seed, purpose, index)
     }
 
+    /// The command that runs it.
+    pub(super) fn command(&self) -> String {
+        let mut command = format!(
+            "rampmeter simulate --server {} --dialect {} --workload {}",
+            self.server, self.dialect, self.workload
+        );
+        for (name, value) in self.special() {
+            let quote = if value.contains('"') { "'" } else { "" };
+            command.push_str(&format!(" --{name} {quote}{value}{quote}"));
+        }
+        command.push_str(&format!(" --seed {}", self.seed));
+        command
+    }
+
     /// All that is special about it, in the words of the command line.
     #[must_use]
     pub fn conditions(&self) -> String {
+        self.special().iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    fn special(&self) -> Vec<(&'static str, String)> {
         let mut words = Vec::new();
         if let Some(workers) = self.workers {
-            words.push(format!("workers={workers}"));
+            words.push(("workers", workers.to_string()));
         }
         if self.processes != 1 {
-            words.push(format!("processes={}", self.processes));
+            words.push(("processes", self.processes.to_string()));
         }
         if self.rtt != Rtt::Constant(SECOND / 10) {
-            words.push(format!("rtt={}", self.rtt));
+            words.push(("rtt", self.rtt.to_string()));
         }
         if self.cancel > 0.0 {
-            words.push(format!("cancel={}", self.cancel));
+            words.push(("cancel", self.cancel.to_string()));
         }
         if self.skew != 0.0 {
-            words.push(format!("skew={}", self.skew));
+            words.push(("skew", self.skew.to_string()));
         }
         if self.timers == Timers::Coarse {
-            words.push("timers=coarse".to_owned());
+            words.push(("timers", "coarse".to_owned()));
         }
         if let Some(deadline) = self.deadline {
-            words.push(format!("deadline={}", deadline as f64 / SECOND as f64));
+            words.push(("deadline", (deadline as f64 / SECOND as f64).to_string()));
         }
         if let Some(second) = &self.second {
-            words.push(format!("second={second}"));
+            words.push(("second", second.to_string()));
         }
         if self.options.as_object().is_some_and(|options| !options.is_empty()) {
-            words.push(format!("options={}", self.options));
+            words.push(("options", self.options.to_string()));
         }
-        words.join(" ")
+        words
     }
 }
 

@@ -7,7 +7,7 @@ use super::link::{Rtt, Timers};
 use super::metrics::{Metrics, Yardstick};
 use super::strategies::Kind;
 use super::workload::Workload;
-use super::world;
+use super::world::{self, Record};
 use crate::dialects::Dialect;
 use crate::servers::{SECOND, Spec};
 
@@ -58,13 +58,13 @@ pub fn run(gates: &[Gate]) -> Vec<Outcome> {
     gates.par_iter().map(judge).collect()
 }
 
-fn product(cell: &Cell) -> Metrics {
-    let yardstick = Yardstick::new(cell);
-    yardstick.measure(Kind::Rampmeter, &world::run(cell, Kind::Rampmeter, false))
+pub(super) fn product(cell: &Cell) -> (Metrics, Record) {
+    let record = world::run(cell, Kind::Rampmeter, false);
+    (Yardstick::new(cell).measure(Kind::Rampmeter, &record), record)
 }
 
 fn judge(gate: &Gate) -> Outcome {
-    let metrics = product(&gate.cell);
+    let (metrics, _) = product(&gate.cell);
     let mut missed = Vec::new();
     let mut bound = |holds: bool, name: &str, came: f64, sign: &str, bound: f64| {
         if !holds {
@@ -76,7 +76,7 @@ fn judge(gate: &Gate) -> Outcome {
         bound(metrics.refused_per_accepted <= most, "refused", metrics.refused_per_accepted, ">", most);
     }
     if let Some(plain) = &bounds.plain {
-        let most = 2.0 * product(plain).refused_per_accepted;
+        let most = 2.0 * product(plain).0.refused_per_accepted;
         bound(metrics.refused_per_accepted <= most, "refused", metrics.refused_per_accepted, "> 2 × plain =", most);
     }
     if let Some(most) = bounds.ratio {

@@ -7,12 +7,16 @@
 
 mod agenda;
 mod cell;
+mod charts;
 pub mod gates;
 mod link;
 mod metrics;
 mod monitor;
+pub mod page;
 mod strategies;
 mod strategy;
+pub mod suite;
+pub mod sweep;
 pub mod table;
 mod workload;
 mod world;

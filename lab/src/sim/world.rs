@@ -82,6 +82,17 @@ pub struct Record {
     pub trace: Vec<String>,
 }
 
+impl Record {
+    /// How many requests were out when the first refusal came back, that one
+    /// included; 0 if none was refused.
+    pub(super) fn flight_at_first_refusal(&self) -> u64 {
+        let refused = self.requests.iter().filter(|request| !request.accepted);
+        let Some(at) = refused.filter_map(|request| request.answered).min() else { return 0 };
+        let out = |request: &&Request| request.sent <= at && request.answered.is_none_or(|answered| answered >= at);
+        self.requests.iter().filter(out).count() as u64
+    }
+}
+
 /// Runs one strategy in one cell.
 #[must_use]
 pub fn run(cell: &Cell, kind: Kind, trace: bool) -> Record {
@@ -148,6 +159,7 @@ struct World<'a> {
     servers: Vec<Box<dyn Server>>,
     ran_out: Vec<bool>,
     phases: Vec<Phase>,
+    deadlines: Vec<Option<Nanos>>,
     generations: Vec<u64>,
     answers: Vec<Option<Answer>>,
     backs: Vec<Nanos>,
@@ -157,6 +169,7 @@ struct World<'a> {
     cancels: fastrand::Rng,
     record: Record,
     tracing: bool,
+    patience: Nanos,
     horizon: Nanos,
 }
 
@@ -188,6 +201,13 @@ impl<'a> World<'a> {
                 last.max((count as f64 / rate * SECOND as f64) as Nanos)
             }
         };
+        // How long a call that is given up has waited at most: about as long as
+        // one waits that is not.
+        let workers = cell.workers.map_or(count as u64, |workers| workers.saturating_mul(cell.processes));
+        let patience = match cell.workload.calls() {
+            Some(calls) => (u128::from(needed) * u128::from(workers.min(calls)) / u128::from(calls)) as Nanos,
+            None => 60 * SECOND,
+        };
         let mut world = Self {
             cell,
             now: 0,
@@ -197,6 +217,7 @@ impl<'a> World<'a> {
             servers: cell.servers().map(|spec| spec.build_seeded(cell.stream("others", 0).u64(..))).collect(),
             ran_out: vec![false; keys],
             phases: vec![Phase::Outside; count],
+            deadlines: vec![None; count],
             generations: vec![0; count],
             answers: Vec::new(),
             backs: Vec::new(),
@@ -216,15 +237,11 @@ impl<'a> World<'a> {
                 trace: Vec::new(),
             },
             tracing,
+            patience,
             horizon: needed.saturating_mul(PATIENCE).saturating_add(600 * SECOND),
         };
         for (call, begun) in arrivals.iter().enumerate() {
             world.agenda.put(*begun, Event::Begin { call });
-            if cell.cancel > 0.0 && world.cancels.f64() < cell.cancel {
-                let span = if last == 0 { needed } else { 60 * SECOND };
-                let at = begun + world.cancels.u64(0..=span);
-                world.agenda.put(at, Event::GiveUp { call });
-            }
         }
         world
     }
@@ -295,9 +312,14 @@ impl<'a> World<'a> {
 
     fn begin(&mut self, call: usize) -> usize {
         let deadline = self.cell.deadline.map(|span| self.now + span);
+        self.deadlines[call] = deadline;
         if let Some(deadline) = deadline {
             // A strategy that minds deadlines is never caught waiting at one.
             self.agenda.put(deadline + 1, Event::Deadline { call });
+        }
+        if self.cell.cancel > 0.0 && self.cancels.f64() < self.cell.cancel {
+            let at = self.now + self.cancels.u64(0..=self.patience);
+            self.agenda.put(at, Event::GiveUp { call });
         }
         let key = self.record.calls[call].key;
         let clock = self.clock();
@@ -319,6 +341,11 @@ impl<'a> World<'a> {
         self.record.decisions += 1;
         let Call { process, key, .. } = self.record.calls[call];
         self.remark(call);
+        // Not every strategy minds deadlines: then its caller does.
+        let goes_on = matches!(step, Step::Send { .. } | Step::Sleep(_) | Step::Park);
+        if goes_on && self.deadlines[call].is_some_and(|deadline| deadline < self.now) {
+            return self.give_up(call, End::Failed("deadline"));
+        }
         let sent = matches!(step, Step::Send { .. });
         let ended = match step {
             Step::Send { probe } => {

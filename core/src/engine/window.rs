@@ -9,10 +9,11 @@ use crate::time::{Instant, SECOND};
 
 /// Successes per unit of capacity before one more is tried.
 const CLIMB: f64 = 10.0;
-/// What one answer adds to the first flight. Flights that grow by half find a
-/// quota's end in logarithmically many round trips, and overshoot it by about
-/// half of what was accepted; flights that double, by all of it.
-const GROWTH: f64 = 0.5;
+/// What one answer adds to the first flight. By the time that the first
+/// refusal is read, all that was accepted has been answered: the flight that
+/// overshoots is the first one plus this share of what was accepted. A larger
+/// share finds the end of a large quota in fewer round trips.
+const GROWTH: f64 = 1.0 / 3.0;
 /// The first few answers add one each.
 const FIRST_STEPS: u32 = 4;
 /// A capacity that kept nobody back for so long is forgotten.

@@ -6,15 +6,19 @@ const { join } = require("node:path");
 const { parseArgs } = require("node:util");
 
 const USAGE = `Usage: rampmeter self-test [--vectors PATH]...
+       rampmeter explain [OPTIONS] [FILE]
 
-Replays vectors offline, prints each that does not hold and "N passed, N failed".
+explain says what responses tell about rate limits: see rampmeter explain --help.
+
+self-test replays vectors offline, prints each that does not hold and "N passed, N failed".
 Exit status: 0 if all hold, 1 if one does not, 2 if the command is wrong.
 
   --vectors PATH  a file or folder of vectors instead of those of this package
   --version       show the version
   --help          show this text`;
 
-function main(/** @type {string[]} */ args) {
+async function main(/** @type {string[]} */ args) {
+  if (args[0] === "explain") return explain(args.slice(1));
   let parsed;
   try {
     parsed = parseArgs({
@@ -32,7 +36,7 @@ function main(/** @type {string[]} */ args) {
   const { values, positionals } = parsed;
   if (values.help) return say(USAGE);
   if (values.version) return say(require("./index.cjs").version);
-  if (positionals.length !== 1 || positionals[0] !== "self-test") return misuse("say which command: self-test");
+  if (positionals.length !== 1 || positionals[0] !== "self-test") return misuse("say which command: self-test or explain");
 
   const own = join(__dirname, "../../tests/vectors");
   const paths = values.vectors ?? [own];
@@ -41,6 +45,22 @@ function main(/** @type {string[]} */ args) {
   process.removeAllListeners("warning");
   const { selfTest } = require("./self-test.cjs");
   return selfTest(paths) ? 0 : 1;
+}
+
+async function explain(/** @type {string[]} */ args) {
+  const { native } = require("./native.cjs");
+  let said = native.explain(args);
+  if (said === null) {
+    const chunks = [];
+    for await (const chunk of process.stdin) chunks.push(chunk);
+    said = native.explain(args, Buffer.concat(chunks));
+  }
+  const { text, code } = JSON.parse(said ?? '{"text": "", "code": 2}');
+  const stream = code === 0 ? process.stdout : process.stderr;
+  // A pager that was closed early is no failure.
+  stream.on("error", () => {});
+  stream.write(text);
+  return code;
 }
 
 function say(/** @type {string} */ text) {
@@ -53,4 +73,6 @@ function misuse(/** @type {string} */ problem) {
   return 2;
 }
 
-process.exitCode = main(process.argv.slice(2));
+main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

@@ -13,6 +13,7 @@
 #![deny(unsafe_code)]
 
 mod call;
+mod command;
 mod desk;
 mod json;
 mod limiter;

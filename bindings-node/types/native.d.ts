@@ -58,6 +58,12 @@ export declare function complete(): void
 export declare function configCheck(preset: string, options: string): string
 
 /**
+ * What `rampmeter explain` says and its exit status, as JSON; nothing if it
+ * needs standard input, which is to be given then.
+ */
+export declare function explain(arguments: Array<string>, stdin?: Uint8Array | undefined | null): string | null
+
+/**
  * Reports that the last send of the call on place 0 ended without a response,
  * at the instant on place 1, for the kind on place 2.
  */

@@ -14,6 +14,7 @@
 
 mod call;
 mod clock;
+mod command;
 mod config;
 mod convert;
 mod decision;
@@ -34,6 +35,8 @@ mod core_module {
 
     #[pymodule_export]
     use crate::call::Call;
+    #[pymodule_export]
+    use crate::command::explain;
     #[pymodule_export]
     use crate::config::Config;
     #[pymodule_export]

@@ -1,5 +1,7 @@
 //! The `rampmeter` command.
 
+mod explain;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,6 +18,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Args),
+    /// Say what responses tell about rate limits, and what the limiter would do
+    Explain(explain::Args),
     Serve(serve::Args),
     Simulate(simulate::Args),
     /// Replay test vectors, offline, with this engine
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
     let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
         Command::Demo(args) => demo::run(&args).map(done),
+        Command::Explain(args) => explain::run(&args),
         Command::Serve(args) => serve::run(args).map(done),
         Command::Simulate(args) => simulate::run(&args),
         Command::SelfTest { vectors } => {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rampmeter_tools::explain::{Output, run};
+use rampmeter_tools::explain::{Fetched, Output, run};
 
 /// Inputs and the pages that they become, which the Python package and the
 /// npm package are held against too.
@@ -215,13 +215,20 @@ fn standard_input_is_asked_for_only_where_it_is_needed() {
 #[test]
 fn a_url_is_fetched_where_the_host_can_and_refused_where_it_cannot() {
     let fetch = |url: &str| match url {
-        "https://api.example.com/x" => Ok(b"HTTP/2 200 \r\nratelimit-remaining: 3\r\n\r\n".to_vec()),
+        "https://api.example.com/x" => Ok(Fetched {
+            version: "HTTP/1.1".to_owned(),
+            status: 200,
+            headers: vec![(b"ratelimit-remaining".to_vec(), b"3".to_vec())],
+            // Not taken for a second response.
+            body: b"HTTP/1.1 429 Too Many Requests\r\n\r\n".to_vec(),
+            ..Fetched::default()
+        }),
         other => Err(format!("cannot fetch {other}")),
     };
     let fetched = |url: &str| run(&["--url", url], None, Some(&fetch)).expect("no input is needed");
     let output = fetched("https://api.example.com/x");
     assert_eq!(output.code, 0);
-    assert!(output.text.starts_with("HTTP/2 200 · GET https://api.example.com/x"), "{}", output.text);
+    assert!(output.text.starts_with("HTTP/1.1 200 · GET https://api.example.com/x"), "{}", output.text);
     assert_eq!(fetched("https://other.example.com").code, 2);
     let refused = run(&["--url", "https://api.example.com/x"], None, None).expect("no input is needed");
     assert!(refused.code == 2 && refused.text.contains("curl -si URL"), "{}", refused.text);
@@ -261,4 +268,11 @@ fn long_recordings_are_told_in_bounded_pages() {
     assert!(text.starts_with("3000 responses: 3000 refused"), "{text}");
     assert!(text.contains("2800 more are not listed"));
     assert!(text.len() < 60_000, "{}", text.len());
+}
+
+#[test]
+fn the_documentation_shows_what_is_said() {
+    let page = fs::read_to_string(cases().join("explicit-wait-before-reset.page")).expect("a readable page");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/explain.md");
+    assert!(fs::read_to_string(guide).expect("a readable guide").contains(&page));
 }

@@ -1,4 +1,5 @@
-"""``python -m rampmeter self-test``: replays vectors offline with this engine."""
+"""``python -m rampmeter``: ``self-test`` replays vectors offline with this
+engine, ``explain`` says what responses tell about rate limits."""
 
 from __future__ import annotations
 
@@ -10,8 +11,14 @@ from pathlib import Path
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["explain"]:
+        from rampmeter import _explain
+
+        return _explain.run(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m rampmeter", description="Rampmeter's command for Python.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("explain", add_help=False, help="say what responses tell about rate limits")
     self_test = commands.add_parser(
         "self-test",
         help="replay vectors offline",

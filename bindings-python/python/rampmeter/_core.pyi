@@ -40,6 +40,7 @@ __all__ = [
     "_reseed_jitter",
     "decorrelated_jitter",
     "equal_jitter",
+    "explain",
     "full_jitter",
     "names",
     "options_json",
@@ -661,6 +662,10 @@ def decorrelated_jitter(
 ) -> float:
     """Seconds, uniform in [base, 3 * previous], at most ``cap``; the first, with
     ``step`` 0, in [0, base]."""
+
+def explain(arguments: list[str], stdin: bytes | None = None) -> tuple[str, int] | None:
+    """What ``rampmeter explain`` says and its exit status; ``None`` if it needs
+    standard input, which is to be given then."""
 
 def options_json() -> str:
     """The options as JSON: name, unit, what they take, what they mean, default."""

@@ -9,11 +9,12 @@ mod replay;
 mod report;
 mod wording;
 
+use std::io::IsTerminal;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use options::{Format, Options, Parsed};
 
-use crate::input;
+use crate::input::{self, Exchange, Input};
 
 /// What a command says and how it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +27,29 @@ pub struct Output {
     pub code: u8,
 }
 
-/// Fetches a URL: one GET, answered as `curl -si` would print it, or a
-/// sentence on what went wrong.
-pub type Fetch<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+/// A response to the one GET of `--url`.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// `HTTP/1.1`.
+    pub version: String,
+    /// The status code.
+    pub status: u16,
+    /// The status line's words.
+    pub phrase: String,
+    /// The header fields, in order.
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The first bytes of the body.
+    pub body: Vec<u8>,
+}
+
+/// Fetches a URL, or says in a sentence what went wrong.
+pub type Fetch<'a> = &'a dyn Fn(&str) -> Result<Fetched, String>;
 
 /// Runs the command with these arguments (without its name).
 ///
 /// `stdin` is all of standard input. `None` is returned if it is needed and
-/// was not given: read it, then call again. `fetch` serves `--url`, where the
+/// was not given: read it, then call again (who sits at a terminal is told
+/// what is waited for). `fetch` serves `--url`, where the
 /// host can.
 ///
 /// ```
@@ -52,40 +68,42 @@ pub fn run<S: AsRef<str>>(arguments: &[S], stdin: Option<&[u8]>, fetch: Option<F
         Ok(Parsed::Help(text)) => return Some(Output { text, code: 0 }),
         Err(problem) => return Some(misuse(&format!("{problem}; see rampmeter explain --help"))),
     };
-    let read;
-    let (bytes, url) = match (&options.url, &options.file, fetch) {
-        (Some(url), _, Some(fetch)) => match fetch(url) {
-            Ok(answer) => {
-                read = answer;
-                (read.as_slice(), Some(url.as_str()))
-            }
-            Err(problem) => return Some(misuse(&problem)),
-        },
+    let input = match (&options.url, &options.file, fetch) {
+        (Some(url), _, Some(fetch)) => fetch(url).map(|fetched| answer_of(url, fetched)),
         (_, Some(file), _) => match std::fs::read(file) {
-            Ok(content) => {
-                read = content;
-                (read.as_slice(), None)
-            }
-            Err(error) => return Some(misuse(&format!("cannot read {}: {error}", file.display()))),
+            Ok(bytes) => input::read(&bytes),
+            Err(error) => Err(format!("cannot read {}: {error}", file.display())),
         },
-        _ => (stdin?, None),
+        _ => match stdin {
+            Some(bytes) => input::read(bytes),
+            None => {
+                if std::io::stdin().is_terminal() {
+                    eprintln!("Paste a response head, then press Ctrl-D.");
+                }
+                return None;
+            }
+        },
     };
-    Some(match explain(bytes, url, &options) {
+    Some(match input.and_then(|input| explain(input, &options)) {
         Ok(text) => Output { text, code: 0 },
         Err(problem) => misuse(&problem),
     })
+}
+
+fn answer_of(url: &str, fetched: Fetched) -> Input {
+    let Fetched { version, status, phrase, headers, body } = fetched;
+    let url = Some(url.to_owned());
+    let body = Some(body).filter(|body| !body.is_empty());
+    let exchange = Exchange { url, version, status, phrase, headers, body, ..Exchange::default() };
+    Input { exchanges: vec![exchange], notes: Vec::new() }
 }
 
 fn misuse(problem: &str) -> Output {
     Output { text: format!("rampmeter explain: {problem}\n"), code: 2 }
 }
 
-fn explain(bytes: &[u8], url: Option<&str>, options: &Options) -> Result<String, String> {
-    let mut input = input::read(bytes)?;
+fn explain(mut input: Input, options: &Options) -> Result<String, String> {
     for exchange in &mut input.exchanges {
-        if let Some(url) = url {
-            exchange.url = Some(url.to_owned());
-        }
         if let Some(status) = options.status {
             exchange.status = status;
         }

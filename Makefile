@@ -119,7 +119,8 @@ lint: lint-rust lint-python lint-node checks ## formatting, lints, types, docume
 .PHONY: lint-rust
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
+	cargo clippy $(CRATES) --all-targets -- -D warnings
+	cargo clippy --locked --package rampmeter-python --package rampmeter-node -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --all-features --no-deps --quiet
 
 .PHONY: lint-python

@@ -118,6 +118,15 @@ fn options_of_the_limiter_change_what_it_would_do() {
 }
 
 #[test]
+fn a_wait_that_is_cut_or_zero_is_not_called_what_the_server_asked() {
+    let head = "HTTP/1.1 429 Too Many Requests\nretry-after: 300\n\n";
+    let cut = page(head, &["--set", "beyond_max=clamp"]);
+    assert!(cut.contains("waits 2 min (07:08:40 UTC)") && cut.contains("of which this much is waited"), "{cut}");
+    let zero = page(&head.replace("300", "0"), &[]);
+    assert!(zero.contains("the server asked for no wait"), "{zero}");
+}
+
+#[test]
 fn a_body_that_clients_leave_unread_is_told() {
     let head = "HTTP/2 200 \nratelimit-remaining: 5\n\n{\"error\":{\"code\":\"rate_limit_exceeded\"},\"errors\":[{\"type\":\"RATE_LIMITED\"}]}";
     assert!(page(head, &[]).contains("clients leave it unread"));

@@ -68,7 +68,9 @@ fn asked_for(seconds: f64, answer: &Answer) -> String {
     let waited = answer.wait().as_secs_f64();
     // The most that jitter adds.
     let most = seconds + (seconds * 0.02).min(0.5) + 0.06;
-    if waited + 1e-3 < seconds {
+    if seconds == 0.0 {
+        "the server asked for no wait; a short one, longer after each refusal, keeps it from being hammered".to_owned()
+    } else if waited + 1e-3 < seconds {
         format!("the server asked for {asked}, of which this much is waited")
     } else if waited <= most {
         format!("the server asked for {asked}; the rest is jitter, so that clients do not come back together")

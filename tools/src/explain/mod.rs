@@ -49,8 +49,7 @@ pub type Fetch<'a> = &'a dyn Fn(&str) -> Result<Fetched, String>;
 ///
 /// `stdin` is all of standard input. `None` is returned if it is needed and
 /// was not given: read it, then call again (who sits at a terminal is told
-/// what is waited for). `fetch` serves `--url`, where the
-/// host can.
+/// what is waited for). `fetch` serves `--url`, where the host can.
 ///
 /// ```
 /// use rampmeter_tools::explain::run;

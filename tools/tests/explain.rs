@@ -121,7 +121,10 @@ fn options_of_the_limiter_change_what_it_would_do() {
 fn a_wait_that_is_cut_or_zero_is_not_called_what_the_server_asked() {
     let head = "HTTP/1.1 429 Too Many Requests\nretry-after: 300\n\n";
     let cut = page(head, &["--set", "beyond_max=clamp"]);
-    assert!(cut.contains("waits 2 min (07:08:40 UTC)") && cut.contains("the server asked for 5 min, of which"), "{cut}");
+    assert!(
+        cut.contains("waits 2 min (07:08:40 UTC)") && cut.contains("the server asked for 5 min, of which"),
+        "{cut}"
+    );
     let zero = page(&head.replace("300", "0"), &[]);
     assert!(zero.contains("the server asked for no wait"), "{zero}");
 }

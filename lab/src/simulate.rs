@@ -80,6 +80,9 @@ pub struct Args {
     /// Run the product in so many cells with other parameters, and print what can be proved of each beside it
     #[arg(long, hide = true, value_name = "COUNT")]
     sweep: Option<u64>,
+    /// Draw the pictures of the documentation into a folder
+    #[arg(long, hide = true, value_name = "DIR")]
+    pictures: Option<PathBuf>,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -140,6 +143,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         write!(out, "{}", sim::table::gates(&outcomes))?;
         let holds = outcomes.iter().all(|outcome| outcome.missed.is_empty());
         return Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if let Some(folder) = &args.pictures {
+        sim::pictures::write(folder).with_context(|| format!("cannot draw into {}", folder.display()))?;
+        return Ok(ExitCode::SUCCESS);
     }
     if let Some(count) = args.sweep {
         let swept = sim::sweep::run(count, args.seed);

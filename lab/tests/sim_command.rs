@@ -89,3 +89,25 @@ fn a_wrong_argument_names_what_is_wrong() {
         assert!(text.contains(named), "{arguments}: {text}");
     }
 }
+
+#[test]
+fn the_page_shows_every_strategy_and_needs_no_network() {
+    let path = std::env::temp_dir().join(format!("rampmeter-simulate-{}.html", std::process::id()));
+    let output = simulate(&format!("--workload batch:300 --strategy rampmeter,gate --html {}", path.display()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(&path).expect("a page");
+    std::fs::remove_file(&path).expect("the page is ours");
+    assert_eq!(page.matches("<svg").count(), 4, "two pictures for each strategy");
+    for part in ["<h3>rampmeter</h3>", "<h3>gate</h3>", "prefers-color-scheme: dark", "time ÷ optimum"] {
+        assert!(page.contains(part), "no {part}");
+    }
+    let fetched = ["src=\"http", "href=\"http", "url(http", "<script src", "@import"];
+    assert!(!fetched.iter().any(|part| page.contains(part)));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_an_error() {
+    let output = simulate("--workload batch:10 --strategy oracle --html /no/such/folder/page.html");
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write /no/such/folder/page.html"));
+}

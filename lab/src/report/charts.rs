@@ -66,7 +66,7 @@ pub fn axes<'a>(area: &DrawingArea<SVGBackend<'a>, Shift>, seconds: f64, top: f6
         .axis_style(GRID)
         .x_labels(8)
         .y_labels(5)
-        .x_label_formatter(&|second| format!("{second} s"))
+        .x_label_formatter(&|second| format!("{} s", (second * 1000.0).round() / 1000.0))
         .y_label_formatter(&|count| format!("{count:.0}"))
         .label_style(("sans-serif", 12, &TEXT))
         .draw()?;

@@ -42,3 +42,19 @@ pub fn render(template: &str, content: Value) -> Result<String, minijinja::Error
     environment.add_template("page.html", template)?;
     environment.get_template("page.html")?.render(context! { palette => palette(), ..content })
 }
+
+/// The same picture as a file of its own, readable on light and on dark
+/// ground.
+#[must_use]
+pub fn standalone(svg: &str) -> String {
+    let rule = |(_, RGBColor(red, green, blue), dark): &(&str, RGBColor, &str)| {
+        let light = format!("#{red:02X}{green:02X}{blue:02X}");
+        format!(r#"[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dark}}}"#)
+    };
+    let rules: String = PALETTE.iter().map(rule).collect();
+    let style = format!("<style>@media (prefers-color-scheme: dark){{{rules}}}</style>");
+    match svg.split_once('>') {
+        Some((open, rest)) => format!("{open}>{style}{rest}"),
+        None => svg.to_owned(),
+    }
+}

@@ -13,6 +13,7 @@ mod link;
 mod metrics;
 mod monitor;
 pub mod page;
+pub mod pictures;
 mod strategies;
 mod strategy;
 pub mod suite;

@@ -112,8 +112,9 @@ fn measure(cell: &Cell) -> Swept {
             let probes = 2 + libm::ceil(libm::log2(1.0 + window as f64 / SECOND as f64)) as u64;
             (flight + windows * (1 + probes), None)
         }
-        // Before the first answer nothing is known.
-        _ => (first_flight().saturating_sub(limit), Some(metrics.optimal + slack)),
+        // Before the first answer nothing is known, and a flight doubles with
+        // each second without one.
+        _ => ((first_flight() << rtt as u64).saturating_sub(limit), Some(metrics.optimal + slack)),
     };
     Swept { cell: cell.clone(), metrics, windows, most_refused, most_seconds }
 }

@@ -2,7 +2,7 @@
 //! changed line; `INSTA_UPDATE=always cargo test -p rampmeter-lab --test
 //! sim_table` writes them anew.
 
-use rampmeter_lab::sim::{Kind, gates, suite, table};
+use rampmeter_lab::sim::{Kind, gates, suite, sweep, table};
 
 fn assert_table(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
@@ -21,4 +21,10 @@ fn the_product_fares_as_the_table_says() {
 fn all_strategies_fare_as_the_table_says() {
     let kinds: Vec<Kind> = Kind::ALL.iter().map(|(_, kind)| *kind).collect();
     assert_table("strategies", &suite::lines(&suite::run(&suite::cells(), &kinds)));
+}
+
+#[test]
+fn the_product_fares_elsewhere_as_the_table_says() {
+    let lines: Vec<String> = sweep::run(100, 1).iter().map(ToString::to_string).collect();
+    assert_table("sweep", &lines.join("\n"));
 }

@@ -7,8 +7,10 @@ const { parseArgs } = require("node:util");
 
 const USAGE = `Usage: rampmeter self-test [--vectors PATH]...
        rampmeter explain [OPTIONS] [FILE]
+       rampmeter audit [OPTIONS] [FILE...]
 
 explain says what responses tell about rate limits: see rampmeter explain --help.
+audit asks of refusals whether they say when to come back: see rampmeter audit --help.
 
 self-test replays vectors offline, prints each that does not hold and "N passed, N failed".
 Exit status: 0 if all hold, 1 if one does not, 2 if the command is wrong.
@@ -18,7 +20,7 @@ Exit status: 0 if all hold, 1 if one does not, 2 if the command is wrong.
   --help          show this text`;
 
 async function main(/** @type {string[]} */ args) {
-  if (args[0] === "explain") return explain(args.slice(1));
+  if (args[0] === "explain" || args[0] === "audit") return toolOf(args[0], args.slice(1));
   let parsed;
   try {
     parsed = parseArgs({
@@ -36,7 +38,7 @@ async function main(/** @type {string[]} */ args) {
   const { values, positionals } = parsed;
   if (values.help) return say(USAGE);
   if (values.version) return say(require("./index.cjs").version);
-  if (positionals.length !== 1 || positionals[0] !== "self-test") return misuse("say which command: self-test or explain");
+  if (positionals.length !== 1 || positionals[0] !== "self-test") return misuse("say which command: self-test, explain or audit");
 
   const own = join(__dirname, "../../tests/vectors");
   const paths = values.vectors ?? [own];
@@ -47,16 +49,16 @@ async function main(/** @type {string[]} */ args) {
   return selfTest(paths) ? 0 : 1;
 }
 
-async function explain(/** @type {string[]} */ args) {
+async function toolOf(/** @type {"audit" | "explain"} */ name, /** @type {string[]} */ args) {
   const { native } = require("./native.cjs");
-  let said = native.explain(args);
+  let said = native[name](args);
   if (said === null) {
     const chunks = [];
     for await (const chunk of process.stdin) chunks.push(chunk);
-    said = native.explain(args, Buffer.concat(chunks));
+    said = native[name](args, Buffer.concat(chunks));
   }
   const { text, code } = JSON.parse(said ?? '{"text": "", "code": 2}');
-  const stream = code === 0 ? process.stdout : process.stderr;
+  const stream = code === 2 ? process.stderr : process.stdout;
   // A pager that was closed early is no failure.
   stream.on("error", () => {});
   stream.write(text);

@@ -11,6 +11,12 @@ export declare function attach(desk: Float64Array): string
 export declare function attempts(): void
 
 /**
+ * What `rampmeter audit` says and its exit status, as JSON; nothing if it
+ * needs standard input, which is to be given then.
+ */
+export declare function audit(arguments: Array<string>, stdin?: Uint8Array | undefined | null): string | null
+
+/**
  * A backoff's delay in milliseconds, on place 0. On the desk: its kind's code,
  * base, cap and previous delay in milliseconds, the step, a uniform number in
  * [0, 1).

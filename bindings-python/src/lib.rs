@@ -36,7 +36,7 @@ mod core_module {
     #[pymodule_export]
     use crate::call::Call;
     #[pymodule_export]
-    use crate::command::explain;
+    use crate::command::{audit, explain};
     #[pymodule_export]
     use crate::config::Config;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! The `rampmeter` command.
 
-mod explain;
+mod responses;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,9 +17,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Ask of each refusal whether it says whether to come back, and when
+    Audit(responses::Args),
     Demo(demo::Args),
     /// Say what responses tell about rate limits, and what the limiter would do
-    Explain(explain::Args),
+    Explain(responses::Args),
     Serve(serve::Args),
     Simulate(simulate::Args),
     /// Replay test vectors, offline, with this engine
@@ -35,8 +37,9 @@ enum Command {
 fn main() -> ExitCode {
     let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
+        Command::Audit(args) => responses::audit(&args),
         Command::Demo(args) => demo::run(&args).map(done),
-        Command::Explain(args) => explain::run(&args),
+        Command::Explain(args) => responses::explain(&args),
         Command::Serve(args) => serve::run(args).map(done),
         Command::Simulate(args) => simulate::run(&args),
         Command::SelfTest { vectors } => {

@@ -4,6 +4,12 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
+pub mod audit;
+mod command;
 pub mod explain;
 mod input;
+mod layout;
 mod words;
+
+pub use command::{Fetch, Fetched, Output};

@@ -120,6 +120,19 @@ fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// A URL without query, fragment and user, which may hold secrets.
+pub(crate) fn url(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let url = match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            format!("{scheme}://{}{path}", host.rsplit('@').next().unwrap_or_default())
+        }
+        None => url.to_owned(),
+    };
+    plain(url.as_bytes(), 300)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

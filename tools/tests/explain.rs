@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rampmeter_tools::explain::{Fetched, Output, run};
+use rampmeter_tools::explain::run;
+use rampmeter_tools::{Fetched, Output};
 
 /// Inputs and the pages that they become, which the Python package and the
 /// npm package are held against too.

@@ -1,5 +1,6 @@
 """``python -m rampmeter``: ``self-test`` replays vectors offline with this
-engine, ``explain`` says what responses tell about rate limits."""
+engine, ``explain`` says what responses tell about rate limits, ``audit`` whether
+refusals say when to come back."""
 
 from __future__ import annotations
 
@@ -12,12 +13,13 @@ from pathlib import Path
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["explain"]:
-        from rampmeter import _explain
+    if arguments and arguments[0] in {"audit", "explain"}:
+        from rampmeter import _command
 
-        return _explain.run(arguments[1:])
+        return _command.run(arguments[0], arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m rampmeter", description="Rampmeter's command for Python.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("audit", add_help=False, help="ask of refusals whether they say when to come back")
     commands.add_parser("explain", add_help=False, help="say what responses tell about rate limits")
     self_test = commands.add_parser(
         "self-test",

@@ -38,6 +38,7 @@ __all__ = [
     "TokenBucket",
     "__version__",
     "_reseed_jitter",
+    "audit",
     "decorrelated_jitter",
     "equal_jitter",
     "explain",
@@ -662,6 +663,10 @@ def decorrelated_jitter(
 ) -> float:
     """Seconds, uniform in [base, 3 * previous], at most ``cap``; the first, with
     ``step`` 0, in [0, base]."""
+
+def audit(arguments: list[str], stdin: bytes | None = None) -> tuple[str, int] | None:
+    """What ``rampmeter audit`` says and its exit status; ``None`` if it needs
+    standard input, which is to be given then."""
 
 def explain(arguments: list[str], stdin: bytes | None = None) -> tuple[str, int] | None:
     """What ``rampmeter explain`` says and its exit status; ``None`` if it needs

@@ -1,21 +1,13 @@
 //! The command's arguments.
 
-use std::env;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use lexopt::{Arg, Parser};
 use rampmeter::Config;
 use serde_json::Value;
 
-use super::layout::Style;
-use crate::input::moment_in;
-
-/// Columns of a page that is not shown in a terminal, and the most and least
-/// of one that is.
-const DEFAULT_WIDTH: u16 = 110;
-const MOST_WIDTH: u16 = 140;
-const LEAST_WIDTH: u16 = 60;
+use crate::arguments::{self, NO_URL, columns, is_colored, text};
+use crate::layout::Style;
 
 /// What is asked.
 #[derive(Debug)]
@@ -41,27 +33,19 @@ pub(super) enum Parsed {
 }
 
 /// Reads the arguments; `fetches` says whether the host can fetch a URL.
-pub(super) fn parse<S: AsRef<str>>(arguments: &[S], fetches: bool) -> Result<Parsed, String> {
-    let mut parser = Parser::from_args(arguments.iter().map(AsRef::as_ref));
+pub(super) fn parse<S: AsRef<str>>(given: &[S], fetches: bool) -> Result<Parsed, String> {
+    let mut parser = Parser::from_args(given.iter().map(AsRef::as_ref));
     let (mut json, mut all, mut color, mut width) = (false, false, None, None);
     let (mut status, mut now, mut file, mut url) = (None, None, None, None);
     let mut config = Config::default().seed(0);
-    let mut given = serde_json::Map::new();
+    let mut set = serde_json::Map::new();
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(Parsed::Help(help(fetches))),
             Arg::Long("json") => json = true,
             Arg::Long("all") => all = true,
-            Arg::Long("status") => {
-                let value = text(&mut parser)?;
-                let number = value.parse().ok().filter(|status| (100..=999).contains(status));
-                status = Some(number.ok_or_else(|| format!("--status must be a status such as 429, not {value:?}"))?);
-            }
-            Arg::Long("now") => {
-                let value = text(&mut parser)?;
-                let moment = moment_in(&value).filter(|seconds| (0.0..=1e11).contains(seconds));
-                now = Some(moment.ok_or_else(|| format!("--now must be Unix seconds or a date, not {value:?}"))?);
-            }
+            Arg::Long("status") => status = Some(arguments::status(&mut parser)?),
+            Arg::Long("now") => now = Some(arguments::now(&mut parser)?),
             Arg::Long("preset") => {
                 let value = text(&mut parser)?;
                 let preset = Config::preset(&value).ok_or_else(|| format!("there is no preset {value:?}"))?;
@@ -71,26 +55,12 @@ pub(super) fn parse<S: AsRef<str>>(arguments: &[S], fetches: bool) -> Result<Par
                 let value = text(&mut parser)?;
                 let (name, value) = value.split_once('=').ok_or("--set must be NAME=VALUE")?;
                 let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-                given.insert(name.to_owned(), value);
+                set.insert(name.to_owned(), value);
             }
-            Arg::Long("color") => {
-                color = Some(match text(&mut parser)?.as_str() {
-                    "always" => true,
-                    "never" => false,
-                    "auto" => is_colored(),
-                    other => return Err(format!("--color must be always, auto or never, not {other:?}")),
-                });
-            }
-            Arg::Long("width") => {
-                let value = text(&mut parser)?;
-                let columns = value.parse().ok().filter(|columns| (LEAST_WIDTH..=1000).contains(columns));
-                width =
-                    Some(columns.ok_or_else(|| format!("--width must be from {LEAST_WIDTH} to 1000, not {value:?}"))?);
-            }
+            Arg::Long("color") => color = Some(arguments::color(&mut parser)?),
+            Arg::Long("width") => width = Some(arguments::width(&mut parser)?),
             Arg::Long("url") if fetches => url = Some(text(&mut parser)?),
-            Arg::Long("url") => {
-                return Err("--url is for the binary only: pipe `curl -si URL` into this command instead".to_owned());
-            }
+            Arg::Long("url") => return Err(NO_URL.to_owned()),
             Arg::Value(value) if file.is_none() => file = Some(PathBuf::from(value)),
             other => return Err(other.unexpected().to_string()),
         }
@@ -98,25 +68,11 @@ pub(super) fn parse<S: AsRef<str>>(arguments: &[S], fetches: bool) -> Result<Par
     if url.is_some() && file.is_some() {
         return Err("give either a file or --url".to_owned());
     }
-    let config = config.with_options(&Value::Object(given)).map_err(|error| error.to_string())?;
+    let config = config.with_options(&Value::Object(set)).map_err(|error| error.to_string())?;
     let style = Style { width: width.unwrap_or_else(columns), color: color.unwrap_or_else(is_colored) };
     let format = if json { Format::Json } else { Format::Page { style, all } };
     let file = file.filter(|file| file.as_os_str() != "-");
     Ok(Parsed::Options(Box::new(Options { format, status, now, config, file, url })))
-}
-
-fn text(parser: &mut Parser) -> Result<String, String> {
-    let value = parser.value().map_err(|error| error.to_string())?;
-    value.into_string().map_err(|value| format!("{} is no text", value.display()))
-}
-
-fn is_colored() -> bool {
-    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::io::stdout().is_terminal()
-}
-
-fn columns() -> u16 {
-    let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(DEFAULT_WIDTH, |(width, _)| width.0.clamp(LEAST_WIDTH, MOST_WIDTH))
 }
 
 fn help(fetches: bool) -> String {

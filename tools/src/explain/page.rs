@@ -6,9 +6,9 @@ use core::time::Duration;
 use comfy_table::{Cell, CellAlignment};
 
 use super::answers::{Whose, early, sentence, short};
-use super::layout::{Paint, Sheet, Style, cut, tied};
 use super::report::{Answer, Field, Ignored, Meter, Report, Told};
 use super::wording;
+use crate::layout::{Paint, Sheet, Style, cut, tied};
 use crate::words;
 
 /// From how many responses on a table of all comes first, and only some are

@@ -212,8 +212,7 @@ pub(super) fn report(input: Input, config: &Config, now: f64) -> Result<Report, 
     let reader = Reader::from_config(config).map_err(|error| error.to_string())?;
     let new = || Replay::new(config).map_err(|error| error.to_string());
     let mut replay = new()?;
-    let mut clock = now;
-    let received: Vec<f64> = input.exchanges.iter().map(|exchange| received(exchange, &mut clock)).collect();
+    let received = input.received(now);
     let mut responses = Vec::with_capacity(input.exchanges.len());
     for (at, exchange) in input.exchanges.iter().enumerate() {
         let mut told = told(at + 1, exchange, &reader, received[at]);
@@ -234,18 +233,6 @@ pub(super) fn report(input: Input, config: &Config, now: f64) -> Result<Report, 
         responses.push(told);
     }
     Ok(Report { responses, notes: input.notes })
-}
-
-/// When a response was there: as recorded, else by its own `Date`, else when
-/// the one before was.
-fn received(exchange: &Exchange, clock: &mut f64) -> f64 {
-    let date = || {
-        let fresh = exchange.header("age").is_none_or(|age| age == b"0");
-        let date = exchange.header("date").filter(|_| fresh)?;
-        rampmeter::parse_date(core::str::from_utf8(date).ok()?).map(Wall::as_unix_seconds)
-    };
-    *clock = exchange.received.or_else(date).unwrap_or(*clock);
-    *clock
 }
 
 fn told(number: usize, exchange: &Exchange, reader: &Reader, received: f64) -> Told {
@@ -272,7 +259,7 @@ fn told(number: usize, exchange: &Exchange, reader: &Reader, received: f64) -> T
     Told {
         number,
         method: exchange.method.as_deref().map(|method| words::plain(method.as_bytes(), 32)),
-        url: exchange.url.as_deref().map(without_query),
+        url: exchange.url.as_deref().map(words::url),
         version: (!exchange.version.is_empty()).then(|| words::plain(exchange.version.as_bytes(), 16)),
         status: exchange.status,
         phrase: (!exchange.phrase.is_empty()).then(|| words::plain(exchange.phrase.as_bytes(), 60)),
@@ -399,17 +386,4 @@ fn shown(text: &Option<Box<str>>) -> Option<String> {
 fn differs(one: &Signals, other: &Signals) -> bool {
     let class = |signals: &Signals| signals.refusal.as_ref().map(|refusal| refusal.class);
     (class(one), one.wait, &one.meters) != (class(other), other.wait, &other.meters)
-}
-
-/// Query, fragment and user may hold secrets.
-fn without_query(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let url = match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            format!("{scheme}://{}{path}", host.rsplit('@').next().unwrap_or_default())
-        }
-        None => url.to_owned(),
-    };
-    words::plain(url.as_bytes(), 300)
 }

@@ -38,6 +38,21 @@ impl Exchange {
             .map(|(_, value)| value.trim_ascii())
     }
 
+    /// When it was made, if no cache has kept it since.
+    fn date(&self) -> Option<f64> {
+        let fresh = self.header("age").is_none_or(|age| age == b"0");
+        let date = self.header("date").filter(|_| fresh)?;
+        parse_date(core::str::from_utf8(date).ok()?).map(rampmeter::Wall::as_unix_seconds)
+    }
+
+    /// The values of all headers of that lower-case name.
+    pub(crate) fn lines<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        self.headers
+            .iter()
+            .filter(move |(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value.trim_ascii())
+    }
+
     /// As much of the body as an adapter would read.
     pub(crate) fn body_up_to(&self, wanted: usize) -> Option<&[u8]> {
         self.body.as_deref().filter(|_| wanted > 0).map(|body| &body[..body.len().min(wanted)])
@@ -50,6 +65,19 @@ pub(crate) struct Input {
     pub(crate) exchanges: Vec<Exchange>,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
+}
+
+impl Input {
+    /// When each response was there, in Unix seconds: as recorded, else by its
+    /// own `Date`, else when the one before was; the first at `now`.
+    pub(crate) fn received(&self, now: f64) -> Vec<f64> {
+        let mut clock = now;
+        let of = |exchange: &Exchange| {
+            clock = exchange.received.or_else(|| exchange.date()).unwrap_or(clock);
+            clock
+        };
+        self.exchanges.iter().map(of).collect()
+    }
 }
 
 /// Reads an input in whichever form it has.

@@ -1,4 +1,4 @@
-"""``python -m rampmeter explain``."""
+"""``python -m rampmeter explain`` and ``audit``: what all languages have alike."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import sys
 
 from rampmeter import _core
 
+COMMANDS = {"audit": _core.audit, "explain": _core.explain}
 
-def run(arguments: list[str]) -> int:
-    """Explains what the arguments name, or standard input; returns the exit status."""
-    said = _core.explain(arguments)
+
+def run(command: str, arguments: list[str]) -> int:
+    """Runs the command on what the arguments name, or on standard input;
+    returns the exit status."""
+    say = COMMANDS[command]
+    said = say(arguments)
     if said is None:
-        said = _core.explain(arguments, sys.stdin.buffer.read()) or ("", 2)
+        said = say(arguments, sys.stdin.buffer.read()) or ("", 2)
     text, status = said
-    stream = sys.stderr if status else sys.stdout
+    stream = sys.stderr if status == 2 else sys.stdout
     try:
         # Values of headers are of any alphabet, terminals' encodings are not.
         stream.buffer.write(text.encode())

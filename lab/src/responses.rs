@@ -1,14 +1,14 @@
-//! `rampmeter explain`: the tools crate says what responses mean; standard
-//! input and `--url` are read here.
+//! `rampmeter explain` and `rampmeter audit`: the tools crate says what
+//! responses mean; standard input and `--url` are read here.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rampmeter_tools::explain::{Fetched, Output, run as explain};
+use rampmeter_tools::{Fetch, Fetched, Output, audit, explain};
 use ureq::{Agent, http};
 
-/// How long the one request of `--url` may take.
+/// How long one request of `--url` may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How much of its body is read: as much as any client reads of a refusal.
 const MOST_BODY: u64 = 64 * 1024;
@@ -16,23 +16,31 @@ const MOST_BODY: u64 = 64 * 1024;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Args {
-    /// As `rampmeter explain --help` lists them.
+    /// As the command's own --help lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS|FILE")]
     arguments: Vec<String>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let output = match explain(&args.arguments, None, Some(&fetch)) {
+pub fn explain(args: &Args) -> anyhow::Result<ExitCode> {
+    run(|stdin, fetch| explain::run(&args.arguments, stdin, fetch))
+}
+
+pub fn audit(args: &Args) -> anyhow::Result<ExitCode> {
+    run(|stdin, fetch| audit::run(&args.arguments, stdin, fetch))
+}
+
+fn run(command: impl Fn(Option<&[u8]>, Option<Fetch<'_>>) -> Option<Output>) -> anyhow::Result<ExitCode> {
+    let output = match command(None, Some(&fetch)) {
         Some(output) => output,
         None => {
             let mut input = Vec::new();
             io::stdin().lock().read_to_end(&mut input)?;
-            explain(&args.arguments, Some(&input), Some(&fetch)).unwrap_or(Output { text: String::new(), code: 2 })
+            command(Some(&input), Some(&fetch)).unwrap_or(Output { text: String::new(), code: 2 })
         }
     };
     let said = match output.code {
-        0 => io::stdout().write_all(output.text.as_bytes()),
-        _ => io::stderr().write_all(output.text.as_bytes()),
+        2 => io::stderr().write_all(output.text.as_bytes()),
+        _ => io::stdout().write_all(output.text.as_bytes()),
     };
     // A pager that was closed early is no failure.
     match said {

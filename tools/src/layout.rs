@@ -8,20 +8,20 @@ const TIE: char = '\u{a0}';
 
 /// How a page looks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Columns.
-    pub(super) width: u16,
-    pub(super) color: bool,
+    pub(crate) width: u16,
+    pub(crate) color: bool,
 }
 
 /// A page in the making.
-pub(super) struct Sheet {
+pub(crate) struct Sheet {
     text: String,
     style: Style,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Paint {
+pub(crate) enum Paint {
     Bold,
     Red,
     Yellow,
@@ -30,11 +30,11 @@ pub(super) enum Paint {
 }
 
 impl Sheet {
-    pub(super) fn new(style: Style) -> Self {
+    pub(crate) fn new(style: Style) -> Self {
         Self { text: String::new(), style }
     }
 
-    pub(super) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         self.text.truncate(self.text.trim_end().len());
         self.text.push('\n');
         self.text
@@ -51,16 +51,16 @@ impl Sheet {
         if self.style.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(&line.replace(TIE, " "));
         self.text.push('\n');
     }
 
-    pub(super) fn paragraph(&mut self, text: &str) {
+    pub(crate) fn paragraph(&mut self, text: &str) {
         self.painted(text, None);
     }
 
-    pub(super) fn painted(&mut self, text: &str, paint: Option<Paint>) {
+    pub(crate) fn painted(&mut self, text: &str, paint: Option<Paint>) {
         for line in wrap(&tied(text), usize::from(self.style.width)) {
             let line = paint.map_or_else(|| line.clone(), |paint| self.paint(&line, paint));
             self.line(&line);
@@ -68,7 +68,7 @@ impl Sheet {
     }
 
     /// A label and a text that is wrapped beside it.
-    pub(super) fn entry(&mut self, label: &str, text: &str, paint: Option<Paint>) {
+    pub(crate) fn entry(&mut self, label: &str, text: &str, paint: Option<Paint>) {
         const LABEL: usize = 15;
         let room = usize::from(self.style.width).saturating_sub(LABEL + 2).max(30);
         let mut label = format!("  {label:LABEL$}");
@@ -79,7 +79,7 @@ impl Sheet {
         }
     }
 
-    pub(super) fn table(&mut self, header: &[&str], rows: Vec<Vec<Cell>>) {
+    pub(crate) fn table(&mut self, header: &[&str], rows: Vec<Vec<Cell>>) {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(self.style.width);
@@ -99,7 +99,7 @@ impl Sheet {
 }
 
 /// At most so many characters.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -107,7 +107,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// Keeps a time of day in one line.
-pub(super) fn tied(text: &str) -> String {
+pub(crate) fn tied(text: &str) -> String {
     text.replace(" UTC", "\u{a0}UTC")
 }
 

@@ -314,7 +314,7 @@ function checkDecision(/** @type {Json | undefined} */ expected, /** @type {Json
 }
 
 /**
- * Holds an error against `error`, `retry_after` and `limit_name`.
+ * Holds an error against `error`, `retry_after`, `limit_name`, `hint` and `limit`.
  * @param {Json} expected
  * @param {any} actual
  * @returns {string | undefined} what was expected and does not hold
@@ -330,6 +330,10 @@ function wrongError(expected, actual) {
   if (typeof expected.limit_name === "string") {
     const wanted = expected.limit_name === "deadline" ? "deadlineMs" : optionName(expected.limit_name);
     if (actual?.limitName !== wanted) return `the limit_name ${wanted}`;
+  }
+  if (typeof expected.hint === "string" && actual?.hint !== expected.hint) return `the hint ${expected.hint}`;
+  if (expected.limit !== undefined && !holds(() => checkNumber("", expected.limit, actual?.limit ?? null, 0.01))) {
+    return `the limit ${JSON.stringify(expected.limit)}`;
   }
   return undefined;
 }

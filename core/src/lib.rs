@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 mod backoff;
 mod bucket;
 mod config;
@@ -25,6 +26,7 @@ mod signals;
 mod stats;
 mod time;
 
+pub use answer::{Answer, Delay, Form, Period};
 pub use backoff::Backoff;
 pub use bucket::{BucketRegistry, TokenBucket};
 pub use config::{

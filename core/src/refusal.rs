@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+/// The longest sentence for people that is passed on, in characters.
+const LONGEST_HINT: usize = 300;
+
 /// The status of a response that an adapter makes itself, where the caller
 /// prefers one to an error.
 pub const LOCAL_REFUSAL_STATUS: u16 = 429;
@@ -77,4 +80,14 @@ pub struct Verdict {
     pub class: Option<Class>,
     /// The wait that it asks, if any.
     pub wait: Option<Duration>,
+}
+
+/// A sentence for people as it is passed on; `None` if nothing is left of it.
+/// What it gives it leaves as it is, so that a sentence that is passed on twice
+/// is still the same.
+pub(crate) fn sentence(text: &str) -> Option<Box<str>> {
+    let plain: String = text.chars().filter(|letter| !letter.is_control()).collect();
+    let cut: String = plain.trim().chars().take(LONGEST_HINT).collect();
+    let cut = cut.trim_end();
+    (!cut.is_empty()).then(|| cut.into())
 }

@@ -29,6 +29,8 @@ fn a_wrong_expectation_fails() {
         r#"{"steps": [BEGIN, {"at": 0, "poll": "a", "expect": {"decision": "send", "seconds": [0, 1]}}]}"#,
         r#"{"steps": [BEGIN, {"at": 0, "poll": "a", "expect": {"reason": "held"}}]}"#,
         r#"{"steps": [BEGIN, {"at": 0, "poll": "a", "expect": {"error": "LimiterClosed"}}]}"#,
+        r#"{"steps": [BEGIN, {"at": 0, "poll": "a", "expect": {"hint": "too much"}}]}"#,
+        r#"{"steps": [BEGIN, {"at": 0, "poll": "a", "expect": {"limit": 5}}]}"#,
         r#"{"steps": [BEGIN, {"at": 0, "poll": "b"}]}"#,
         r#"{"steps": [{"at": 0, "meters": "https://api.example.com", "expect": {"default": {"limit": 1}}}]}"#,
         r#"{"steps": [BEGIN, {"at": 0, "poll": "a", "events": ["raised"]}]}"#,
@@ -60,7 +62,7 @@ fn scripts_use_known_keys_only() {
         "meters", "close", "method", "url", "scope", "route", "cost", "priority", "deadline", "retry", "status",
         "headers", "body", "cached", "kind",
     ];
-    const EXPECT: &[&str] = &["decision", "seconds", "reason", "error", "retry_after", "limit_name"];
+    const EXPECT: &[&str] = &["decision", "seconds", "reason", "error", "retry_after", "limit_name", "hint", "limit"];
     const METER: &[&str] = &["limit", "remaining", "reset", "window", "unit", "policy"];
     let check = |object: &Value, known: &[&str], name: &str| {
         for key in object.as_object().into_iter().flatten().map(|(key, _)| key) {

@@ -226,6 +226,11 @@ def expect_error(expected: Json, error: BaseException | None) -> None:
     limit_name = expected.get("limit_name")
     if limit_name is not None and getattr(error, "limit_name", None) != limit_name:
         raise Mismatch(f"expected the limit_name {limit_name}, got {describe_error(error)}")
+    hint = expected.get("hint")
+    if hint is not None and getattr(error, "hint", None) != hint:
+        raise Mismatch(f"expected the hint {hint!r}, got {getattr(error, 'hint', None)!r}")
+    if "limit" in expected:
+        expect_number("limit", expected["limit"], getattr(error, "limit", None), 0.01)
 
 
 def refused_argument(step: Json, error: ConfigError) -> None:

@@ -9,14 +9,12 @@ use super::fields::{Fields, Item};
 use super::own::Own;
 use super::values::{self, Moment, Scale};
 use crate::head::Headers;
-use crate::refusal::Class;
+use crate::refusal::{self, Class};
 
 /// The most bytes of a body that are read.
 pub(super) const MOST: usize = 64 * 1024;
 /// The largest body of a success that can be nothing but an error in JSON.
 const SMALL: u64 = 2048;
-/// The longest sentence that is passed on, in characters.
-const LONGEST_HINT: usize = 300;
 /// The longest text in which a wait is looked for.
 const LONGEST_PROSE: usize = 2048;
 /// The most entries of any list that are looked at.
@@ -168,7 +166,21 @@ impl Said {
             }
             _ => {}
         }
+        said.believe_members();
         said
+    }
+
+    /// A server that declares the class says the rest in members too: what its
+    /// sentence seems to say beside them is for people.
+    fn believe_members(&mut self) {
+        let windowed = match self.class {
+            None | Some(Class::Unknown) => return,
+            Some(class) => class == Class::Windowed,
+        };
+        self.secondary = false;
+        if self.wait.is_some() || !windowed {
+            self.prose = None;
+        }
     }
 
     fn json(&mut self, body: &Value, fields: &mut Fields<'_>, served: bool) {
@@ -234,10 +246,17 @@ impl Said {
         }
         // Only of a refusal: there a success would say what it returns.
         self.global |= root.get("global").and_then(Value::as_bool) == Some(true);
-        self.codes(root, &["code", "type", "__type", "errorCode", "name", "id", "status", "reason", "Code"]);
-        self.contract(root);
-        self.waits(root);
-        self.sentences(root);
+        self.codes(root, &["code", "type", "__type", "errorCode", "name", "status", "reason", "Code"]);
+        // In JSON-RPC it is the request's.
+        if !root.contains_key("jsonrpc") {
+            self.codes(root, &["id"]);
+        }
+        self.members(root);
+        // Frameworks that wrap what an application says of its error (FastAPI).
+        if let Some(detail) = root.get("detail").and_then(Value::as_object) {
+            self.codes(detail, &["code", "type", "error"]);
+            self.members(detail);
+        }
         if let Some(parameters) = root.get("parameters").and_then(Value::as_object) {
             self.waits(parameters);
         }
@@ -249,16 +268,14 @@ impl Said {
         self.meta |= of_meta && error.get("code").and_then(Value::as_u64).is_some_and(is_meta_throttle);
         let data = error.get("data").and_then(Value::as_object);
         if let Some(data) = data {
-            self.waits(data);
-            self.contract(data);
-            self.sentences(data);
+            self.members(data);
             self.rpc = rpc && (self.retry.is_some() || self.class.is_some());
         }
-        if !rpc {
-            self.contract(error);
-            self.waits(error);
+        if rpc {
+            self.sentences(error);
+        } else {
+            self.members(error);
         }
-        self.sentences(error);
         for inner in list(error, "errors").filter_map(Value::as_object) {
             self.codes(inner, &["reason", "code"]);
             let reason = inner.get("reason").and_then(Value::as_str).map(plain);
@@ -393,6 +410,13 @@ impl Said {
         }
     }
 
+    /// All that an object says of a refusal beside its codes.
+    fn members(&mut self, members: &Map<String, Value>) {
+        self.contract(members);
+        self.waits(members);
+        self.sentences(members);
+    }
+
     /// The members by which a server says whether and when to come back.
     fn contract(&mut self, members: &Map<String, Value>) {
         self.retry = self.retry.or(members.get("retry").and_then(Value::as_bool));
@@ -461,8 +485,7 @@ impl Said {
             return;
         }
         if self.hint.is_none() {
-            let cut = text.chars().filter(|letter| !letter.is_control()).take(LONGEST_HINT).collect::<String>();
-            self.hint = Some(cut.into());
+            self.hint = refusal::sentence(text);
         }
         let lower: String = text.chars().take(LONGEST_PROSE).collect::<String>().to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));

@@ -114,8 +114,9 @@ pub(super) fn decision(expected: &Value, actual: &Decision) -> Result<(), String
     error(expected, actual.error()).or_else(|field| mismatch(&field))
 }
 
-/// Holds an error against `error`, `retry_after` and `limit_name`. The problem
-/// is only the expected field: the caller shows the rest.
+/// Holds an error against `error`, `retry_after`, `limit_name`, and what the
+/// server said of itself: `hint` and `limit`. The problem is only the expected
+/// field: the caller shows the rest.
 fn error(expected: &Map<String, Value>, actual: Option<&Error>) -> Result<(), String> {
     if let Some(name) = expected.get("error").and_then(Value::as_str)
         && actual.map(Error::name) != Some(name)
@@ -130,6 +131,16 @@ fn error(expected: &Map<String, Value>, actual: Option<&Error>) -> Result<(), St
         && actual.and_then(limit_name) != Some(name)
     {
         return Err(format!("the limit_name {name}"));
+    }
+    let details = actual.and_then(Error::details);
+    if let Some(hint) = expected.get("hint").and_then(Value::as_str) {
+        let actual = details.and_then(|details| details.hint.as_deref());
+        if actual != Some(hint) {
+            return Err(format!("the hint {hint:?} (not {actual:?})"));
+        }
+    }
+    if let Some(limit) = expected.get("limit") {
+        number("limit", Some(limit), details.and_then(|details| details.limit), 0.01)?;
     }
     Ok(())
 }

@@ -242,6 +242,12 @@ impl Engine {
         let first = refusal.first_wait.map(nanos);
         let past = asked.or(first).is_some_and(|wait| is_past_cap(&self.config, wait));
         let full = !past && self.lower(now, scope, seq, refusal, asked);
+        if full {
+            // What has been offered was counted against a wider window, and
+            // the refused call ranks before it.
+            let (home, mut desk) = self.at(scope);
+            home.revoke(&mut desk, now, |_| true);
+        }
         self.unspend(scope, id);
         let last_chance = self.calls.get(id).is_some_and(|call| Some(call.refused + 1) == self.config.max_attempts);
         // To another scope's gate it is as if sent last.

@@ -59,6 +59,9 @@ struct Suspicion {
     candidates: u32,
     /// Those of them that were accepted since.
     survivors: u32,
+    /// All that were sent by then and accepted since: requests reach the server
+    /// in another order than they were sent.
+    served: u32,
 }
 
 impl Window {
@@ -129,9 +132,10 @@ impl Window {
             self.growth = self.growth.fract();
         }
         if let Some(suspicion) = &mut self.suspicion
-            && seq < suspicion.seq
+            && seq <= suspicion.last
         {
-            suspicion.survivors += 1;
+            suspicion.served += 1;
+            suspicion.survivors += u32::from(seq < suspicion.seq);
         }
         if let Some(capacity) = &mut self.capacity
             && f64::from(in_flight) + 2.0 > *capacity
@@ -164,7 +168,8 @@ impl Window {
     /// full, rather than a window used up.
     pub(super) fn is_full(&mut self, seq: u64, last: u64, earlier: u32, in_flight: u32) -> bool {
         self.rule_out(seq);
-        if self.convinced && self.capacity.is_some_and(|capacity| f64::from(in_flight) + 1.0 >= capacity) {
+        let well_below = |capacity: f64| in_flight == 0 || f64::from(in_flight) + 1.0 < capacity * 0.75;
+        if self.convinced && !self.capacity.is_some_and(well_below) {
             return true;
         }
         if self.convinced {
@@ -173,7 +178,7 @@ impl Window {
             self.capacity = None;
         }
         if self.suspicion.is_none_or(|suspicion| seq > suspicion.last) && earlier >= 2 {
-            self.suspicion = Some(Suspicion { seq, last, candidates: earlier, survivors: 0 });
+            self.suspicion = Some(Suspicion { seq, last, candidates: earlier, survivors: 0, served: 0 });
         }
         false
     }
@@ -198,7 +203,7 @@ impl Window {
         {
             self.convinced = true;
             self.pressed_at = now;
-            self.capacity = Some(f64::from(suspicion.survivors));
+            self.capacity = Some(f64::from(suspicion.served));
             return true;
         }
         false

@@ -25,6 +25,9 @@ use crate::time::{Instant, MILLISECOND, SECOND, nanos};
 const SAME_INSTANT: u64 = 50 * MILLISECOND;
 /// Readings in agreement that make a contradicted meter trusted again.
 const TRUSTED_AFTER: u32 = 20;
+/// Answers that state one and the same span in whole seconds, before it is
+/// taken to be rounded up anew at each of them.
+const ROUNDED_AFTER: u32 = 8;
 /// Sends remembered for one meter: beyond it the oldest count as unanswered
 /// for good, which only makes the meter more careful.
 const LOG_MAX: usize = 1 << 16;
@@ -37,6 +40,7 @@ pub(super) struct Ledger {
     limit: Option<f64>,
     remaining: Option<f64>,
     reset: Option<Instant>,
+    run: Option<Run>,
     window: Option<u64>,
     unit: Option<Box<str>>,
     policy: Option<Box<str>>,
@@ -91,6 +95,16 @@ struct Entry {
     left: Option<f64>,
 }
 
+/// Answers in a row that state the same span until the reset, in whole seconds,
+/// while what is left falls: one instant, rounded up at each of them. The first
+/// comes closest to it, and all lie within a second.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    span: u64,
+    since: Instant,
+    answers: u32,
+}
+
 /// A send that was counted after the reading, though sent before.
 #[derive(Clone, Copy, Debug)]
 struct Late {
@@ -143,6 +157,7 @@ impl Ledger {
             limit: None,
             remaining: None,
             reset: None,
+            run: None,
             window: None,
             unit: None,
             policy: None,
@@ -387,6 +402,7 @@ impl Ledger {
             self.reset = Some(now.after(nanos(reset)));
         }
         if let Some(remaining) = reading.remaining {
+            self.run = self.run_on(now, reading, remaining);
             self.compare_notes(seq, remaining, same_window);
             if reading.reset.is_none() {
                 self.reset = None;
@@ -400,6 +416,17 @@ impl Ledger {
             self.opens_at = self.opening(now, remaining, policy);
         }
         before != (self.limit, self.remaining, self.reset, self.window)
+    }
+
+    fn run_on(&self, now: Instant, reading: &Reading, remaining: f64) -> Option<Run> {
+        let span = reading.reset.filter(|span| !reading.dated && span.subsec_nanos() == 0).map(nanos)?;
+        let goes_on = |run: &Run| {
+            run.span == span && now.since(run.since) < SECOND && self.remaining.is_some_and(|before| remaining < before)
+        };
+        Some(match self.run.filter(goes_on) {
+            Some(run) => Run { answers: run.answers + 1, ..run },
+            None => Run { span, since: now, answers: 1 },
+        })
     }
 
     /// The word of the request sent last is what users see.
@@ -439,7 +466,8 @@ impl Ledger {
 
     /// When a spent meter may be asked again.
     fn opening(&mut self, now: Instant, remaining: f64, policy: &Policy) -> Option<Instant> {
-        let opens_at = match self.reset.filter(|reset| *reset > now) {
+        let rounded = self.run.filter(|run| run.answers >= ROUNDED_AFTER).map(|run| run.since.after(run.span));
+        let opens_at = match rounded.or(self.reset).filter(|reset| *reset > now) {
             Some(reset) => {
                 let unit = self.gate.draw();
                 self.blind = 0;

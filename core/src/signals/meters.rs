@@ -15,6 +15,8 @@ struct Draft {
     limit: Option<f64>,
     remaining: Option<f64>,
     reset: Option<f64>,
+    /// The reset was stated as an instant.
+    dated: bool,
     window: Option<f64>,
     unit: Option<Box<str>>,
     policy: Option<Box<str>>,
@@ -128,6 +130,8 @@ fn from_group(
         return;
     }
     let reset = reset(fields, &group, at, context);
+    let dated =
+        group.reset_after.is_none() && (group.reset_time.is_some() || matches!(group.reset, Some(Moment::At(_))));
 
     let unit = match group.utilization {
         Some(_) => Some("fraction"),
@@ -141,6 +145,7 @@ fn from_group(
         limit,
         remaining,
         reset,
+        dated,
         window: group.window,
         unit: unit.map(Into::into),
         informative: group.informative,
@@ -230,6 +235,7 @@ fn from_item(fields: &mut Fields<'_>, item: Item, policies: &mut Vec<Policy>, co
         limit: item.limit,
         // A use whose limit never came is no remaining.
         remaining: item.remaining.filter(|left| *left >= 0.0),
+        dated: matches!(item.reset, Some(Moment::At(_))),
         window: item.window,
         unit: item.unit,
         informative: item.informative,
@@ -315,6 +321,7 @@ impl Draft {
         self.limit = self.limit.or(said.limit);
         self.remaining = self.remaining.or(said.remaining);
         self.reset = self.reset.or(said.reset);
+        self.dated |= said.dated;
         self.window = self.window.or(said.window);
         self.unit = self.unit.take().or(said.unit);
         self.policy = self.policy.take().or(said.policy);
@@ -329,6 +336,7 @@ impl Draft {
             limit: self.limit,
             remaining: self.remaining,
             reset: span(self.reset),
+            dated: self.dated,
             window: span(self.window),
             unit: self.unit,
             policy: self.policy,

@@ -62,6 +62,9 @@ pub struct Reading {
     pub remaining: Option<f64>,
     /// How long until more is available, from the moment of reception.
     pub reset: Option<Duration>,
+    /// True if the response states the instant of the reset (a date, an
+    /// epoch), false if it states the span.
+    pub dated: bool,
     /// The window's length.
     pub window: Option<Duration>,
     /// What is counted; `None` if the response does not say.

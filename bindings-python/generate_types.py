@@ -26,6 +26,8 @@ NAMES = {
     "FailureKind": ("failure", "How a request failed without a response."),
     "RefusalKind": ("refusal", "What a refusal asks of the client."),
     "WaitSource": ("wait_source", "Where an explicit wait stood in the response."),
+    "AnswerForm": ("form", "The form of a refusal's body."),
+    "Period": ("period", "A period of the calendar, in UTC, at whose end a quota is restored."),
 }
 
 

@@ -12,6 +12,7 @@
 //! * The host's objects (header lists, callables, clocks) are read before or
 //!   after the engine acts, never meanwhile.
 
+mod answer;
 mod call;
 mod clock;
 mod command;
@@ -33,6 +34,8 @@ use pyo3::prelude::*;
 mod core_module {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::answer::Answer;
     #[pymodule_export]
     use crate::call::Call;
     #[pymodule_export]
@@ -80,6 +83,8 @@ fn names(kind: &str) -> PyResult<Vec<&'static str>> {
         "event" => Ok(first(rampmeter::EventKind::ALL)),
         "failure" => Ok(first(&rampmeter::FailureKind::ALL)),
         "refusal" => Ok(first(&rampmeter::Class::ALL)),
+        "form" => Ok(rampmeter::Form::NAMES.to_vec()),
+        "period" => Ok(first(&rampmeter::Period::ALL)),
         "wait_source" => Ok(first(&rampmeter::WaitSource::ALL)),
         "error" => Ok(rampmeter::Error::NAMES.to_vec()),
         "backoff" => Ok(rampmeter::Backoff::KINDS.to_vec()),

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 
+use crate::answer::{Answer, Given};
 use crate::clock::system_wall;
 use crate::convert::{Body, amount, seconds, tuple_of, wall};
 use crate::headers::Fields;
@@ -116,7 +117,7 @@ impl Reading {
     }
 }
 
-/// What a response refuses.
+/// What a response refuses; and, for servers, what makes such responses.
 #[pyclass(frozen, get_all, module = "rampmeter")]
 pub struct Refusal {
     /// What it asks of the client.
@@ -134,6 +135,122 @@ pub struct Refusal {
 
 #[pymethods]
 impl Refusal {
+    /// Answers that a quota is used up until a moment: in so many ``seconds``,
+    /// at the instant ``until``, or at the boundary at which the period
+    /// ``until_next`` ends: ``minute``, ``hour``, ``day``, ``week`` (on
+    /// Monday), ``month``, all in UTC, or multiples of that many seconds.
+    /// Exactly one of the three is given. Waits are rounded up to whole
+    /// seconds, at least 1. ``now`` is the wall clock that they are reckoned
+    /// from, by default the system's. The status is 429.
+    ///
+    /// ``limit`` is how much the quota allows in a window of
+    /// ``window_seconds``, counted in ``unit``; ``remaining`` is what is left
+    /// of it, 0 unless given. ``policy`` is its name, or a list of the names
+    /// of all that are exceeded, at most 128 printable ASCII characters each:
+    /// clients hold only what it meters, and with a limit the ``RateLimit``
+    /// fields are sent. ``hint`` is a sentence for people. ``abnormal`` says
+    /// that the usage was out of the ordinary, rather than a quota.
+    /// ``exposed`` sends ``Access-Control-Expose-Headers``, for browsers.
+    ///
+    ///     >>> from rampmeter import Refusal
+    ///     >>> answer = Refusal.windowed(29.2, limit=100, policy="minute")
+    ///     >>> answer.headers["Retry-After"], answer.json()["retryAfter"]
+    ///     ('30', 30)
+    ///
+    /// Raises ``ConfigError`` that names the argument that cannot be.
+    #[staticmethod]
+    #[pyo3(signature = (seconds=None, *, until=None, until_next=None, now=None, limit=None, remaining=None,
+        window_seconds=None, unit=None, policy=None, hint=None, abnormal=None, exposed=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
+    fn windowed(
+        py: Python<'_>,
+        seconds: Option<&Bound<'_, PyAny>>,
+        until: Option<&Bound<'_, PyAny>>,
+        until_next: Option<&Bound<'_, PyAny>>,
+        now: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        remaining: Option<&Bound<'_, PyAny>>,
+        window_seconds: Option<&Bound<'_, PyAny>>,
+        unit: Option<&Bound<'_, PyAny>>,
+        policy: Option<&Bound<'_, PyAny>>,
+        hint: Option<&Bound<'_, PyAny>>,
+        abnormal: Option<&Bound<'_, PyAny>>,
+        exposed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        Given::default()
+            .with("seconds", seconds)?
+            .with_instant("until", until)?
+            .with("until_next", until_next)?
+            .with_clock(now)?
+            .with("limit", limit)?
+            .with("remaining", remaining)?
+            .with("window_seconds", window_seconds)?
+            .with("unit", unit)?
+            .with("policy", policy)?
+            .with("hint", hint)?
+            .with("abnormal", abnormal)?
+            .with("exposed", exposed)?
+            .answer(py, "windowed")
+    }
+
+    /// Answers that there is no room now. Nobody knows when there will be, so
+    /// no wait is stated; ``suggested_seconds`` is one that is marked as a
+    /// suggestion. ``limit`` is how many requests may run at a time.
+    /// ``status`` is 429, or 503 where the server is full whoever asks. The
+    /// others are as for ``windowed``.
+    ///
+    ///     >>> from rampmeter import Refusal
+    ///     >>> Refusal.capacity(4).json()["retry"], "Retry-After" in Refusal.capacity(4).headers
+    ///     (True, False)
+    #[staticmethod]
+    #[pyo3(signature = (limit=None, *, suggested_seconds=None, status=None, policy=None, hint=None, exposed=None))]
+    fn capacity(
+        py: Python<'_>,
+        limit: Option<&Bound<'_, PyAny>>,
+        suggested_seconds: Option<&Bound<'_, PyAny>>,
+        status: Option<&Bound<'_, PyAny>>,
+        policy: Option<&Bound<'_, PyAny>>,
+        hint: Option<&Bound<'_, PyAny>>,
+        exposed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        Given::default()
+            .with("limit", limit)?
+            .with("suggested_seconds", suggested_seconds)?
+            .with("status", status)?
+            .with("policy", policy)?
+            .with("hint", hint)?
+            .with("exposed", exposed)?
+            .answer(py, "capacity")
+    }
+
+    /// Answers that coming back is pointless; ``hint`` should say why.
+    /// ``status`` is 429, or 403, which clients that read nothing else do not
+    /// repeat. The others are as for ``windowed``.
+    ///
+    ///     >>> from rampmeter import Refusal
+    ///     >>> Refusal.permanent("no credit is left").json()["retry"]
+    ///     False
+    #[staticmethod]
+    #[pyo3(signature = (hint=None, *, limit=None, status=None, policy=None, abnormal=None, exposed=None))]
+    fn permanent(
+        py: Python<'_>,
+        hint: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        status: Option<&Bound<'_, PyAny>>,
+        policy: Option<&Bound<'_, PyAny>>,
+        abnormal: Option<&Bound<'_, PyAny>>,
+        exposed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        Given::default()
+            .with("hint", hint)?
+            .with("limit", limit)?
+            .with("status", status)?
+            .with("policy", policy)?
+            .with("abnormal", abnormal)?
+            .with("exposed", exposed)?
+            .answer(py, "permanent")
+    }
+
     fn __repr__(&self) -> String {
         let meter = self.meter.as_ref().map(|meter| format!(" meter={meter:?}")).unwrap_or_default();
         let hint = self.hint.as_ref().map(|hint| format!(" hint={hint:?}")).unwrap_or_default();

@@ -16,6 +16,7 @@ did not say", zero means zero.
 """
 
 from rampmeter._core import (
+    Answer,
     BucketRegistry,
     Call,
     Config,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from rampmeter._clock import ManualClock
 
 __all__ = [
+    "Answer",
     "BucketRegistry",
     "Call",
     "Config",

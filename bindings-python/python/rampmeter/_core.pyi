@@ -1,11 +1,12 @@
 """The native module. Import its names from ``rampmeter``."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, final
 
 from typing_extensions import Self, Unpack, disjoint_base
 
 from rampmeter.types import (
+    AnswerForm,
     Clock,
     DecisionKind,
     Duration,
@@ -13,6 +14,7 @@ from rampmeter.types import (
     FailureKind,
     HeadersLike,
     Options,
+    Period,
     Reason,
     RefusalKind,
     WaitSource,
@@ -22,6 +24,7 @@ from rampmeter.types import (
 __all__ = [
     "LOCAL_REFUSAL_HEADER",
     "LOCAL_REFUSAL_STATUS",
+    "Answer",
     "BucketRegistry",
     "Call",
     "Config",
@@ -517,7 +520,7 @@ class Reading:
 
 @final
 class Refusal:
-    """What a response refuses."""
+    """What a response refuses; and, for servers, what makes such responses."""
 
     @property
     def kind(self) -> RefusalKind:
@@ -539,6 +542,145 @@ class Refusal:
     def first_wait(self) -> float | None:
         """The shortest first wait in seconds that the server's documentation
         asks where the response gives none."""
+
+    @staticmethod
+    def windowed(
+        seconds: Duration | None = None,
+        *,
+        until: When | None = None,
+        until_next: Period | Duration | None = None,
+        now: When | None = None,
+        limit: int | None = None,
+        remaining: int | None = None,
+        window_seconds: Duration | None = None,
+        unit: str | None = None,
+        policy: str | Sequence[str] | None = None,
+        hint: str | None = None,
+        abnormal: bool | None = None,
+        exposed: bool | None = None,
+    ) -> Answer:
+        """Answers that a quota is used up until a moment: in so many ``seconds``,
+        at the instant ``until``, or at the boundary at which the period
+        ``until_next`` ends: ``minute``, ``hour``, ``day``, ``week`` (on
+        Monday), ``month``, all in UTC, or multiples of that many seconds.
+        Exactly one of the three is given. Waits are rounded up to whole
+        seconds, at least 1. ``now`` is the wall clock that they are reckoned
+        from, by default the system's. The status is 429.
+
+        ``limit`` is how much the quota allows in a window of
+        ``window_seconds``, counted in ``unit``; ``remaining`` is what is left
+        of it, 0 unless given. ``policy`` is its name, or a list of the names
+        of all that are exceeded, at most 128 printable ASCII characters each:
+        clients hold only what it meters, and with a limit the ``RateLimit``
+        fields are sent. ``hint`` is a sentence for people. ``abnormal`` says
+        that the usage was out of the ordinary, rather than a quota.
+        ``exposed`` sends ``Access-Control-Expose-Headers``, for browsers.
+
+            >>> from rampmeter import Refusal
+            >>> answer = Refusal.windowed(29.2, limit=100, policy="minute")
+            >>> answer.headers["Retry-After"], answer.json()["retryAfter"]
+            ('30', 30)
+
+        Raises ``ConfigError`` that names the argument that cannot be.
+        """
+
+    @staticmethod
+    def capacity(
+        limit: int | None = None,
+        *,
+        suggested_seconds: Duration | None = None,
+        status: Literal[429, 503] | None = None,
+        policy: str | Sequence[str] | None = None,
+        hint: str | None = None,
+        exposed: bool | None = None,
+    ) -> Answer:
+        """Answers that there is no room now. Nobody knows when there will be, so
+        no wait is stated; ``suggested_seconds`` is one that is marked as a
+        suggestion. ``limit`` is how many requests may run at a time.
+        ``status`` is 429, or 503 where the server is full whoever asks. The
+        others are as for ``windowed``.
+
+            >>> from rampmeter import Refusal
+            >>> Refusal.capacity(4).json()["retry"], "Retry-After" in Refusal.capacity(4).headers
+            (True, False)
+        """
+
+    @staticmethod
+    def permanent(
+        hint: str | None = None,
+        *,
+        limit: int | None = None,
+        status: Literal[429, 403] | None = None,
+        policy: str | Sequence[str] | None = None,
+        abnormal: bool | None = None,
+        exposed: bool | None = None,
+    ) -> Answer:
+        """Answers that coming back is pointless; ``hint`` should say why.
+        ``status`` is 429, or 403, which clients that read nothing else do not
+        repeat. The others are as for ``windowed``.
+
+            >>> from rampmeter import Refusal
+            >>> Refusal.permanent("no credit is left").json()["retry"]
+            False
+        """
+
+@final
+class Answer:
+    """A refusal as a server writes it, made by ``Refusal.windowed``,
+    ``Refusal.capacity`` and ``Refusal.permanent``.
+
+    Header fields and every form of body say the same.
+    """
+
+    @property
+    def kind(self) -> RefusalKind:
+        """What it declares: ``windowed``, ``capacity`` or ``permanent``."""
+
+    @property
+    def status(self) -> int:
+        """The status code."""
+
+    @property
+    def seconds(self) -> int | None:
+        """The wait in whole seconds that it states; for capacity, the suggested
+        one."""
+
+    @property
+    def limit(self) -> int | None:
+        """The limit that it states."""
+
+    @property
+    def hint(self) -> str:
+        """The sentence for people: a general one unless it was given."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies that it says are exceeded."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header fields that go with every form of body, ``Content-Type``
+        excepted."""
+
+    def json(self) -> dict[str, Any]:
+        """The body as an object that can be laid into a response of the server's
+        own form: whole, or as its member ``error`` or ``detail``."""
+
+    def problem(self) -> dict[str, Any]:
+        """The body as problem details (RFC 9457)."""
+
+    def json_rpc(self, id: str | float | None = None) -> dict[str, Any]:
+        """The body as the response to the JSON-RPC 2.0 request with that ``id``."""
+
+    def render(
+        self, form: AnswerForm | None = None, *, id: str | float | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """The whole response: status, header fields with ``Content-Type``, and
+        body. ``form`` is ``json`` unless given; ``id`` is the request's, for
+        ``json-rpc``.
+
+        Raises ``ConfigError`` for a form or id that cannot be.
+        """
 
 @final
 class Ignored:

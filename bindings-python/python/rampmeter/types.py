@@ -70,6 +70,12 @@ RefusalKind: TypeAlias = Literal["windowed", "capacity", "permanent", "unknown"]
 WaitSource: TypeAlias = Literal["retry-after-ms", "retry-after", "vendor", "body", "reset"]
 """Where an explicit wait stood in the response."""
 
+AnswerForm: TypeAlias = Literal["json", "problem", "json-rpc"]
+"""The form of a refusal's body."""
+
+Period: TypeAlias = Literal["minute", "hour", "day", "week", "month"]
+"""A period of the calendar, in UTC, at whose end a quota is restored."""
+
 
 class Options(TypedDict, total=False):
     """The options of ``Config`` and ``Limiter``."""

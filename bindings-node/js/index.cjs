@@ -8,6 +8,7 @@ const { Meter } = require("./meters.cjs");
 const { ManualClock } = require("./clock.cjs");
 const errors = require("./errors.cjs");
 const pieces = require("./pieces.cjs");
+const answer = require("./answer.cjs");
 
 module.exports = {
   Limiter,
@@ -29,5 +30,9 @@ module.exports = {
   fullJitter: pieces.fullJitter,
   equalJitter: pieces.equalJitter,
   decorrelatedJitter: pieces.decorrelatedJitter,
+  Answer: answer.Answer,
+  Refusal: answer.Refusal,
+  sendRefusal: answer.sendRefusal,
+  refusalResponse: answer.refusalResponse,
   version: names.version,
 };

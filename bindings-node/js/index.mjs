@@ -22,5 +22,9 @@ export const {
   fullJitter,
   equalJitter,
   decorrelatedJitter,
+  Answer,
+  Refusal,
+  sendRefusal,
+  refusalResponse,
   version,
 } = rampmeter;

@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use rampmeter::{
-    Backoff, Class, Config, ConfigError, Error, Event, EventKind, FailureKind, Instant, LOCAL_REFUSAL_HEADER,
-    LOCAL_REFUSAL_STATUS, Meter, Notice, Reason, ScopeStats, Signals, Stats, WaitSource, options_json,
+    Backoff, Class, Config, ConfigError, Error, Event, EventKind, FailureKind, Form, Instant, LOCAL_REFUSAL_HEADER,
+    LOCAL_REFUSAL_STATUS, Meter, Notice, Period, Reason, ScopeStats, Signals, Stats, WaitSource, options_json,
 };
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,8 @@ pub(crate) fn names() -> Value {
         "events": list(&mut EventKind::ALL.iter().map(|(name, _)| *name)),
         "failures": list(&mut FailureKind::ALL.iter().map(|(name, _)| *name)),
         "classes": list(&mut Class::ALL.iter().map(|(name, _)| *name)),
+        "forms": Form::NAMES,
+        "periods": list(&mut Period::ALL.iter().map(|(name, _)| *name)),
         "waitSources": list(&mut WaitSource::ALL.iter().map(|(name, _)| *name)),
         "backoffs": Backoff::KINDS,
         "errors": Error::NAMES,

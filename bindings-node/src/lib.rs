@@ -12,6 +12,7 @@
 
 #![deny(unsafe_code)]
 
+mod answer;
 mod call;
 mod command;
 mod desk;

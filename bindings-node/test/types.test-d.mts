@@ -1,7 +1,9 @@
 // Checked by `tsc --strict`, never run: each line must compile, and each
 // `@ts-expect-error` must be one.
 
+import type { ServerResponse } from "node:http";
 import {
+  Answer,
   BucketRegistry,
   callWithRetry,
   Config,
@@ -13,6 +15,9 @@ import {
   RateLimitError,
   RateLimitExceeded,
   readSignals,
+  Refusal,
+  refusalResponse,
+  sendRefusal,
   TokenBucket,
   type Decision,
   type Event,
@@ -76,3 +81,24 @@ limiter.fetch("https://api.example.com", { rateLimit: { deadline: 5 } });
 call.onFailure("weather");
 
 export { delay, drop, seven, text, wait, wrapped };
+
+const answer: Answer = Refusal.windowed({ untilNext: "day", limit: 5, policy: ["a", "b"], hint: "5 a day" });
+Refusal.windowed({ until: new Date(), now: 0 });
+Refusal.windowed({ seconds: 5, windowSeconds: 60, remaining: 1, unit: "tokens" });
+const refused: Response = refusalResponse(Refusal.capacity({ limit: 2, suggestedSeconds: 5, status: 503 }), { form: "problem" });
+declare const outgoing: ServerResponse;
+sendRefusal(outgoing, Refusal.permanent({ hint: "no", status: 403 }), { form: "json-rpc", id: 7 });
+const { status, headers, body }: { status: number; headers: Record<string, string>; body: string } = answer.render();
+void [refused, status, headers, body, answer.json(), answer.problem(), answer.jsonRpc("id"), answer.seconds];
+// @ts-expect-error a windowed refusal says when
+Refusal.windowed({ limit: 5 });
+// @ts-expect-error and says it once
+Refusal.windowed({ seconds: 5, untilNext: "day" });
+// @ts-expect-error nobody knows when a slot frees
+Refusal.capacity({ seconds: 5 });
+// @ts-expect-error a permanent refusal has no wait
+Refusal.permanent({ suggestedSeconds: 5 });
+// @ts-expect-error nor the status of a full server
+Refusal.permanent({ status: 503 });
+// @ts-expect-error answers are made by Refusal
+new Answer();

@@ -728,5 +728,126 @@ export class BucketRegistry {
   readonly size: number;
 }
 
+// -------------------------------------------------------------- for servers
+
+/** The form of a refusal's body. */
+export type AnswerForm = "json" | "problem" | "json-rpc";
+
+/** A period of the calendar, in UTC, at whose end a quota is restored. */
+export type Period = "minute" | "hour" | "day" | "week" | "month";
+
+/** What a refusal of any class may state. */
+export interface AnswerOptions {
+  /** A sentence for people: what the limit is and what to do about it. At most 300 characters; a general one unless given. */
+  hint?: string;
+  /** The limit that was met: of a window, or how many requests may run at a time. A whole number from 0. */
+  limit?: number;
+  /**
+   * The policy, or policies, that the request would exceed: 1 to 128 printable
+   * ASCII characters each. Clients hold only what it meters; with a limit the
+   * `RateLimit` fields are sent.
+   */
+  policy?: string | readonly string[];
+  /** Sends `Access-Control-Expose-Headers`, for scripts of other origins in browsers. */
+  exposed?: boolean;
+}
+
+/** When a quota is there again. Waits are rounded up to whole seconds, at least 1. */
+export type WindowEnd =
+  /** In so many seconds. */
+  | { seconds: number; until?: undefined; untilNext?: undefined }
+  /** At an instant: a `Date`, or milliseconds since the Unix epoch. */
+  | { until: Date | number; seconds?: undefined; untilNext?: undefined }
+  /** At the end of a period, in UTC, or at a multiple of so many seconds. */
+  | { untilNext: Period | number; seconds?: undefined; until?: undefined };
+
+export type WindowedOptions = AnswerOptions &
+  WindowEnd & {
+    /** The wall clock that `until` and `untilNext` are reckoned from; the system's unless given. */
+    now?: Date | number;
+    /** What is left of the quota, where a dearer request met the limit; 0 unless given. */
+    remaining?: number;
+    /** The length of the quota's window in seconds. */
+    windowSeconds?: number;
+    /** What the limit counts; requests unless given. */
+    unit?: string;
+    /** The usage was out of the ordinary, rather than a quota used up. */
+    abnormal?: boolean;
+  };
+
+export interface CapacityOptions extends AnswerOptions {
+  /** A wait that is marked as a suggestion: nobody knows when there is room. */
+  suggestedSeconds?: number;
+  /** 503 where the server is full whoever asks; 429 unless given. */
+  status?: 429 | 503;
+}
+
+export interface PermanentOptions extends AnswerOptions {
+  /** 403, which clients that read nothing else do not repeat; 429 unless given. */
+  status?: 429 | 403;
+  /** The usage was out of the ordinary, rather than a quota used up. */
+  abnormal?: boolean;
+}
+
+/** A refusal, for servers. What contradicts its class is a {@link ConfigError} that names it. */
+export const Refusal: {
+  /**
+   * A quota is used up until a moment. Status 429.
+   *
+   * @example
+   * const answer = Refusal.windowed({ untilNext: "day", limit: 50, policy: "exports" });
+   * answer.headers["Retry-After"]; // the seconds until midnight, UTC
+   */
+  readonly windowed: (options: WindowedOptions) => Answer;
+  /** There is no room now, and nobody knows until when. */
+  readonly capacity: (options?: CapacityOptions) => Answer;
+  /** Coming back is pointless; the hint should say why. */
+  readonly permanent: (options?: PermanentOptions) => Answer;
+};
+
+/** How a response is rendered. */
+export interface RenderOptions {
+  /** `json` unless given. */
+  form?: AnswerForm;
+  /** The request's, for `json-rpc`. */
+  id?: string | number | null;
+}
+
+/** A refusal as a server writes it: header fields and every form of body say the same. Immutable. */
+export class Answer {
+  private constructor();
+  readonly class: "windowed" | "capacity" | "permanent";
+  readonly status: number;
+  /** The wait in whole seconds that it states; for capacity, the suggested one. */
+  readonly seconds: number | null;
+  readonly limit: number | null;
+  /** A general sentence unless one was given. */
+  readonly hint: string;
+  readonly policies: readonly string[];
+  /** The header fields that go with every form of body, `Content-Type` excepted. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as an object that can be laid into one of the server's own: whole, or as its member `error` or `detail`. */
+  readonly json: () => Record<string, unknown>;
+  /** The body as problem details (RFC 9457). */
+  readonly problem: () => Record<string, unknown>;
+  /** The body as the response to the JSON-RPC 2.0 request with that id. */
+  readonly jsonRpc: (id?: string | number | null) => Record<string, unknown>;
+  /** The whole response; its headers include `Content-Type`. */
+  readonly render: (options?: RenderOptions) => { status: number; headers: Record<string, string>; body: string };
+}
+
+/** What {@link sendRefusal} needs of a response: that of Express, of `node:http`, of Koa (`ctx.res`). */
+export interface ServerResponseLike {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+}
+
+/** Sends the answer and ends the response. */
+export function sendRefusal(response: ServerResponseLike, answer: Answer, options?: RenderOptions): void;
+
+/** The answer as a `Response`, for servers that are built on `fetch`. */
+export function refusalResponse(answer: Answer, options?: RenderOptions): Response;
+
 /** The version of this package and of the engine in it. */
 export const version: string;

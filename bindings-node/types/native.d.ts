@@ -2,6 +2,13 @@
 /* eslint-disable */
 
 /**
+ * What the answer of that kind with these options (JSON, by the core's
+ * names) says: its figures, and the response with a body in that form. `id`
+ * is JSON too. Answers `{"error": {…}}` where that cannot be.
+ */
+export declare function answer(kind: string, options: string, form?: string | undefined | null, id?: string | undefined | null): string
+
+/**
  * Takes over the desk and answers the names and options that JavaScript
  * derives its own from, as JSON. To be called once, before all else.
  */

@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["**/node_modules/", "target/", ".venv/", "dist/", "build/", "**/*.d.ts", "**/*.d.cts", "**/*.d.mts"] },
+  { ignores: ["**/node_modules/", "target/", ".venv/", "dist/", "build/", "tests/audit-source/", "**/*.d.ts", "**/*.d.cts", "**/*.d.mts"] },
   js.configs.recommended,
   {
     languageOptions: { ecmaVersion: 2023, globals: globals.node },

@@ -43,3 +43,9 @@ test("a URL is left to the binary", () => {
   assert.equal(status, 2);
   assert.match(stderr, /curl -si URL/);
 });
+
+test("source is left to the binary", () => {
+  const { status, stderr } = audit(["--source", "."]);
+  assert.equal(status, 2);
+  assert.match(stderr, /--source is for the binary only/);
+});

@@ -49,3 +49,9 @@ def test_a_url_is_left_to_the_binary() -> None:
     done = audit("--url", "https://api.example.com")
     assert done.returncode == 2
     assert b"curl -si URL" in done.stderr
+
+
+def test_source_is_left_to_the_binary() -> None:
+    done = audit("--source", ".")
+    assert done.returncode == 2
+    assert b"--source is for the binary only" in done.stderr

@@ -94,3 +94,12 @@ fn a_url_that_does_not_refuse_is_asked_a_bounded_number_of_times() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("none of 4 requests was refused"));
     assert_eq!((output.status.code(), server.join().expect("it counts")), (Some(0), 4));
 }
+
+#[test]
+fn source_is_looked_through() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/audit-source/shown");
+    let output = audit(&["--source", folder.to_str().expect("a path in UTF-8")], b"");
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert!(page.starts_with("3 places send 429; 2 not shown to say"), "{page}");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rampmeter::{Answer, Form, Refusal};
 use rampmeter_tools::audit::run;
 use rampmeter_tools::{Fetched, Output};
 use serde_json::{Value, json};
@@ -500,4 +502,29 @@ fn the_documentation_shows_what_is_said_and_names_every_rule() {
         }
     }
     assert!(named >= 20, "only {named} rules were found");
+}
+
+#[test]
+fn every_answer_that_the_core_writes_passes_strictly() {
+    let wait = Duration::from_secs(30);
+    let named = || Refusal::windowed(wait).limit(100).policy("minute").expect("a name").window(Duration::from_secs(60));
+    let answers: [Answer; 8] = [
+        Refusal::windowed(wait).into(),
+        named().into(),
+        named().exposed().into(),
+        Refusal::capacity().into(),
+        Refusal::capacity().limit(8).unavailable().into(),
+        Refusal::capacity().suggest(wait).into(),
+        Refusal::permanent().into(),
+        Refusal::permanent().hint("the plan has no such quota").forbidden().into(),
+    ];
+    for answer in answers {
+        for form in [Form::Json, Form::Problem, Form::JsonRpc { id: json!(1) }] {
+            let sent = answer.render(&form);
+            let headers: Vec<Value> = sent.headers.iter().map(|(name, value)| json!([name, value])).collect();
+            let (report, code) =
+                report(&json!({"status": sent.status, "headers": headers, "body": sent.body}), &["--strict"]);
+            assert_eq!((code, &report["refusals"]), (0, &json!(1)), "{form:?} {report:#}");
+        }
+    }
 }

@@ -10,6 +10,8 @@ mod options;
 mod page;
 mod refusal;
 mod report;
+#[cfg(feature = "source")]
+mod source;
 
 use options::{Format, Options, Parsed, Subject};
 use report::Report;
@@ -57,6 +59,10 @@ pub fn run<S: AsRef<str>>(arguments: &[S], stdin: Option<&[u8]>, fetch: Option<F
             add(input, Some(file));
             Ok(())
         }),
+        #[cfg(feature = "source")]
+        Subject::Source(folder) => {
+            return Some(source::run(folder, options.format).unwrap_or_else(|problem| Output::misuse(NAME, &problem)));
+        }
         Subject::Url(url, requests) => match fetch {
             Some(fetch) => asked(url, *requests, fetch).map(|input| add(input, None)),
             None => Err(crate::arguments::NO_URL.to_owned()),

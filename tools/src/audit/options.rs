@@ -12,6 +12,11 @@ use crate::layout::Style;
 const REQUESTS: u16 = 10;
 const MOST_REQUESTS: u16 = 1000;
 
+/// Said where the grammars would make the package several times as large.
+#[cfg(not(feature = "source"))]
+const NO_SOURCE: &str =
+    "--source is for the binary only: run `rampmeter audit --source DIR`, built from the checkout with cargo";
+
 /// What is asked.
 #[derive(Debug)]
 pub(super) struct Options {
@@ -29,6 +34,8 @@ pub(super) enum Subject {
     Files(Vec<PathBuf>),
     /// A URL and the most requests to it.
     Url(String, u16),
+    #[cfg(feature = "source")]
+    Source(super::source::Options),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +56,8 @@ pub(super) fn parse<S: AsRef<str>>(given: &[S], fetches: bool) -> Result<Parsed,
     let (mut json, mut annotations, mut strict) = (false, false, false);
     let (mut color, mut width, mut status, mut now) = (None, None, None, None);
     let (mut files, mut url, mut requests) = (Vec::new(), None, None);
+    #[cfg(feature = "source")]
+    let (mut source, mut exclude, mut known) = (None, Vec::new(), None);
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(Parsed::Help(help(fetches))),
@@ -68,6 +77,14 @@ pub(super) fn parse<S: AsRef<str>>(given: &[S], fetches: bool) -> Result<Parsed,
                 requests = Some(number);
             }
             Arg::Long("url" | "requests") => return Err(NO_URL.to_owned()),
+            #[cfg(feature = "source")]
+            Arg::Long("source") => source = Some(PathBuf::from(text(&mut parser)?)),
+            #[cfg(feature = "source")]
+            Arg::Long("exclude") => exclude.push(text(&mut parser)?),
+            #[cfg(feature = "source")]
+            Arg::Long("known") => known = Some(PathBuf::from(text(&mut parser)?)),
+            #[cfg(not(feature = "source"))]
+            Arg::Long("source" | "exclude" | "known") => return Err(NO_SOURCE.to_owned()),
             Arg::Value(value) => files.push(PathBuf::from(value)),
             other => return Err(other.unexpected().to_string()),
         }
@@ -78,6 +95,14 @@ pub(super) fn parse<S: AsRef<str>>(given: &[S], fetches: bool) -> Result<Parsed,
     if url.is_none() && requests.is_some() {
         return Err("--requests belongs to --url".to_owned());
     }
+    #[cfg(feature = "source")]
+    let source = match source {
+        Some(_) if url.is_some() || !files.is_empty() => return Err("give either --source or responses".to_owned()),
+        None if known.is_some() || !exclude.is_empty() => {
+            return Err("--exclude and --known belong to --source".to_owned());
+        }
+        source => source.map(|folder| Subject::Source(super::source::Options { folder, exclude, known })),
+    };
     let from_stdin = files.iter().any(|file| file.as_os_str() == "-");
     let subject = match url {
         Some(_) if !files.is_empty() => return Err("give either files or --url".to_owned()),
@@ -86,6 +111,8 @@ pub(super) fn parse<S: AsRef<str>>(given: &[S], fetches: bool) -> Result<Parsed,
         None if files.is_empty() || from_stdin => Subject::Stdin,
         None => Subject::Files(files),
     };
+    #[cfg(feature = "source")]
+    let subject = source.unwrap_or(subject);
     let format = match (json, annotations) {
         (true, _) => Format::Json,
         (_, true) => Format::Annotations,
@@ -97,7 +124,7 @@ pub(super) fn parse<S: AsRef<str>>(given: &[S], fetches: bool) -> Result<Parsed,
 fn help(fetches: bool) -> String {
     let (usage, url) = if fetches {
         (
-            "\n       rampmeter audit --url URL [OPTIONS]",
+            "\n       rampmeter audit --url URL [OPTIONS]\n       rampmeter audit --source DIR [OPTIONS]",
             format!(
                 "  --url URL        ask this URL, until it refuses, and judge what it answers\n  \
                    --requests N     the most requests to it, one after the other [default: {REQUESTS}]\n"
@@ -105,6 +132,15 @@ fn help(fetches: bool) -> String {
         )
     } else {
         ("", String::new())
+    };
+    let source = if cfg!(feature = "source") {
+        "\
+  --source DIR     list the places in this folder's source that send 429, instead of judging responses
+  --exclude GLOB   leave out files of --source, as a .gitignore would; may be repeated
+  --known FILE     what --source --json printed before: fail for places only that are not in it
+"
+    } else {
+        ""
     };
     format!(
         "\
@@ -118,7 +154,7 @@ A FILE holds responses as `curl -si` or `curl -v` print them, one or several in 
 records with status, headers and body (also method, url, time). Without one standard input is read.
 
 Options:
-{url}  --strict         warnings count too: caches, browsers, counters
+{url}{source}  --strict         warnings count too: caches, browsers, counters
   --status STATUS  read every response as one of this status
   --now TIME       when a response was received that does not tell: Unix seconds or a date [default: now]
   --json           print JSON, for scripts

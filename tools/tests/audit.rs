@@ -231,6 +231,16 @@ fn a_refusal_that_says_nothing_decides_nothing() {
 }
 
 #[test]
+fn members_may_stand_where_frameworks_put_them() {
+    for place in ["error", "detail"] {
+        let members = json!({"retry": true, "retryAfter": 30});
+        finds(&refusal(json!({"Retry-After": "30"}), json!({ place: members })), &[]);
+        finds(&refusal(json!({}), json!({ place: {"retry": true} })), &[]);
+        finds(&refusal(json!({}), json!({ place: {"retry": false} })), &[]);
+    }
+}
+
+#[test]
 fn members_of_json_rpc_belong_into_the_data_of_the_error() {
     let members = json!({"retry": true, "retryAfter": 30});
     let answer = |error: Value, top: Value| {

@@ -215,7 +215,9 @@ impl<'a> Heard<'a> {
 fn places(root: &Value, rpc: bool) -> Vec<&Map<String, Value>> {
     let error = root.get("error");
     let data = error.and_then(|error| error.get("data"));
-    let all = if rpc { [None, None, data] } else { [Some(root), error, data] };
+    // Where FastAPI puts what an exception is given.
+    let detail = root.get("detail");
+    let all = if rpc { [None, None, data, None] } else { [Some(root), error, data, detail] };
     all.into_iter().flatten().filter_map(Value::as_object).collect()
 }
 

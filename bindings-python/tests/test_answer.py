@@ -30,6 +30,20 @@ def test_what_is_written_is_read_back(kind: str, form: Any) -> None:
         assert signals.refusal.meter == next(iter(answer.policies), None)
 
 
+def test_the_audit_finds_no_fault_in_what_is_written() -> None:
+    suggested = Refusal.capacity(suggested_seconds=5, status=503)
+    records = []
+    for answer in [*ANSWERS.values(), suggested, Refusal.windowed(5, exposed=True)]:
+        for form in _core.names("form"):
+            status, headers, body = answer.render(form)  # type: ignore[arg-type]
+            records.append(json.dumps({"status": status, "headers": headers, "body": body.decode()}))
+    audited = _core.audit(["--strict"], "\n".join(records).encode())
+    assert audited is not None
+    text, code = audited
+    assert code == 0, text
+    assert f"{len(records)} refusals" in text
+
+
 def test_an_answer_shows_what_it_says() -> None:
     answer = ANSWERS["windowed"]
     assert (answer.status, answer.seconds, answer.limit) == (429, 30, 100)

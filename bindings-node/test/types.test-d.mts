@@ -24,6 +24,7 @@ import {
   type LimiterOptions,
   type Meter,
 } from "rampmeter";
+import { RefusalAudit, type AuditReport } from "rampmeter/audit";
 
 const options: LimiterOptions = { maxAttempts: 3, maxRetryAfterMs: Infinity, onEvent: (event: Event) => event.kind };
 const limiter = new Limiter(Config.web({ maxQueueWaitMs: null }), options);
@@ -102,3 +103,14 @@ Refusal.permanent({ suggestedSeconds: 5 });
 Refusal.permanent({ status: 503 });
 // @ts-expect-error answers are made by Refusal
 new Answer();
+
+const audit = new RefusalAudit({ strict: true });
+const report: AuditReport = audit.report();
+const rules: string[] = report.judged.flatMap(({ findings }) => findings.map(({ rule }) => rule));
+const guarded: (request: import("node:http").IncomingMessage, response: ServerResponse) => void = audit.listener((_request, response) => response.end());
+audit.record({ url: "/x", status: 429, headers: [["Retry-After", "30"]], body: new Uint8Array() });
+audit.check();
+// @ts-expect-error: misspelt
+new RefusalAudit({ strikt: true });
+// @ts-expect-error: no status
+audit.record({ url: "/x", headers: [] });

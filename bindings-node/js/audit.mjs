@@ -1,0 +1,3 @@
+import audit from "./audit.cjs";
+
+export const { RefusalAudit, RefusalsDoNotAnswer } = audit;

@@ -345,6 +345,16 @@ fn figures_of_one_caller_do_not_belong_on_an_answer_that_caches_share() {
 fn a_body_that_was_not_recorded_is_not_held_against_the_server() {
     let record = json!({"status": 429, "headers": {"Retry-After": "30", "Content-Length": "40"}});
     finds(&record, &["body-unseen?"]);
+    let har = |content: Value| {
+        let request = json!({"method": "GET", "url": "https://api.example.com/", "headers": []});
+        let headers = json!([{"name": "Retry-After", "value": "30"}]);
+        let response = json!({"status": 429, "headers": headers, "content": content});
+        json!({"log": {"entries": [{"request": request, "response": response}]}})
+    };
+    finds(&har(json!({"size": 40, "mimeType": "application/json"})), &["body-unseen?"]);
+    finds(&har(json!({"size": 0, "mimeType": ""})), &["no-body"]);
+    let asked_for_none = json!({"method": "HEAD", "status": 429, "headers": {"Retry-After": "30"}});
+    finds(&asked_for_none, &["body-unseen?"]);
 }
 
 #[test]

@@ -207,3 +207,13 @@ fn the_documentation_shows_what_is_said() {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/audit.md");
     assert!(fs::read_to_string(guide).expect("a readable guide").contains(&page), "the guide does not show {page}");
 }
+
+#[test]
+fn the_nine_places_of_each_guarded_application_are_listed() {
+    let guards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guards");
+    for name in ["fastapi_app.py", "express_app.mjs"] {
+        let (report, code) = report(&guards.join(name), &[]);
+        let places = report["places"].as_array().expect("a list").len();
+        assert_eq!((places, code), (9, 1), "{name}");
+    }
+}

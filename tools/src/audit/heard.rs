@@ -158,7 +158,7 @@ impl<'a> Heard<'a> {
         let Some(bytes) = self.exchange.body.as_deref().map(<[u8]>::trim_ascii).filter(|bytes| !bytes.is_empty())
         else {
             let length = self.exchange.header("content-length").unwrap_or_default();
-            let had_one = self.exchange.body.is_none() && !matches!(length, b"" | b"0");
+            let had_one = self.exchange.body.is_none() && (self.exchange.body_is_lost || !matches!(length, b"" | b"0"));
             let asked_for_none =
                 self.exchange.method.as_deref().is_some_and(|method| method.eq_ignore_ascii_case("HEAD"));
             return if had_one || asked_for_none { Body::Unseen } else { Body::Absent };

@@ -60,6 +60,9 @@ fn exchange(entry: &Value) -> Option<Exchange> {
             _ => Some(text.as_bytes().to_vec()),
         }
     });
+    // Exports without content tell its size all the same.
+    let size = content.and_then(|content| content.get("size")).and_then(Value::as_f64);
+    let body_is_lost = body.is_none() && size.is_some_and(|size| size > 0.0);
     let request_headers = request.get("headers").and_then(headers).unwrap_or_default();
     let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
     // Chrome and Firefox spell it differently.
@@ -76,6 +79,7 @@ fn exchange(entry: &Value) -> Option<Exchange> {
         phrase: text(response, "statusText"),
         headers: response.get("headers").and_then(headers).unwrap_or_default(),
         body: body.filter(|body| !body.is_empty()),
+        body_is_lost,
         cached: cache.is_some_and(|cache| !matches!(cache, Value::Null | Value::Bool(false))),
         sent,
         received: sent.map(|sent| sent + took.unwrap_or(0.0) / 1e3),

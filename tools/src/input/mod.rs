@@ -21,6 +21,8 @@ pub(crate) struct Exchange {
     pub(crate) phrase: String,
     pub(crate) headers: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) body: Option<Vec<u8>>,
+    /// There was a body, of which the recording has nothing.
+    pub(crate) body_is_lost: bool,
     /// A client-side cache answered.
     pub(crate) cached: bool,
     /// When the request was sent, in Unix seconds, if that was recorded.

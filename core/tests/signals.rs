@@ -105,6 +105,11 @@ fn what_broke_other_clients_breaks_nothing() {
     replay("bug_bank.json", 140);
 }
 
+#[test]
+fn numbers_that_cannot_be_are_set_aside() {
+    replay("hostile.json", 6);
+}
+
 fn refusal(status: u16, headers: &[(&str, &str)], body: &str) -> rampmeter::Refusal {
     let now = Wall::from_unix_seconds(1_786_000_000.0);
     let signals = read_signals(status, &headers.to_vec(), Some(body.as_bytes()), now);

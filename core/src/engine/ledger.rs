@@ -76,6 +76,7 @@ pub(super) struct Ledger {
     unanswered: usize,
     spent: f64,
     offered: f64,
+    offers: u32,
     /// Readings of zero without a usable reset, in a row.
     blind: u32,
     sharing: Sharing,
@@ -150,7 +151,7 @@ pub(super) struct Policy {
 }
 
 impl Ledger {
-    pub(super) fn new(name: Option<Box<str>>, gate: Gate) -> Self {
+    pub(super) fn new(name: Option<Box<str>>, unit: Option<&str>, gate: Gate) -> Self {
         Self {
             name,
             route: None,
@@ -159,7 +160,7 @@ impl Ledger {
             reset: None,
             run: None,
             window: None,
-            unit: None,
+            unit: unit.map(Into::into),
             policy: None,
             trusted: false,
             informative: false,
@@ -179,6 +180,7 @@ impl Ledger {
             unanswered: 0,
             spent: 0.0,
             offered: 0.0,
+            offers: 0,
             blind: 0,
             sharing: Sharing::default(),
             announced: None,
@@ -263,7 +265,7 @@ impl Ledger {
     }
 
     fn is_awaiting(&self) -> bool {
-        self.offered > 0.0 || self.unanswered > 0
+        self.offers > 0 || self.unanswered > 0
     }
 
     /// Lets what is known run out: after its reset a meter keeps limit and
@@ -307,10 +309,11 @@ impl Ledger {
         self.spent = self.log.iter().map(|entry| entry.cost).sum();
     }
 
-    /// Answers without a reading for some time: nothing left, no reset, and
-    /// no answer on its way. Only a probe can tell.
-    pub(super) fn starve(&mut self, now: Instant, policy: &Policy) {
-        if self.is_blocking() && self.opens_at.is_none() && !self.is_awaiting() {
+    /// Answers without a reading for some time: too little left for that cost,
+    /// no reset, and no answer on its way. Only a request can tell.
+    pub(super) fn starve(&mut self, now: Instant, cost: Option<f64>, policy: &Policy) {
+        let short = self.is_blocking() || matches!(self.fit(cost), Fit::Spent { .. });
+        if short && self.opens_at.is_none() && !self.is_awaiting() {
             self.opens_at = Some(self.blind_until(now, policy));
         }
     }
@@ -543,11 +546,14 @@ impl Ledger {
     }
 
     pub(super) fn offer(&mut self, cost: f64) {
+        self.offers += 1;
         self.offered += cost;
     }
 
     pub(super) fn withdraw(&mut self, cost: f64) {
-        self.offered = (self.offered - cost).max(0.0);
+        self.offers = self.offers.saturating_sub(1);
+        // What was offered before the unit was known came at another cost.
+        self.offered = if self.offers == 0 { 0.0 } else { (self.offered - cost).max(0.0) };
     }
 
     pub(super) fn sent(&mut self, seq: u64, cost: f64) {
@@ -558,9 +564,12 @@ impl Ledger {
             self.spent = (self.spent - entry.cost).max(0.0);
         }
         self.unanswered += 1;
-        self.last_sent = seq;
+        self.last_sent = self.last_sent.max(seq);
         self.sends += 1;
-        self.log.push_back(Entry { seq, cost, answered: false, left: None });
+        // A route whose responses carry the meter only now may have sent
+        // before others did.
+        let at = self.log.partition_point(|entry| entry.seq < seq);
+        self.log.insert(at, Entry { seq, cost, answered: false, left: None });
         self.spent += cost;
     }
 
@@ -629,6 +638,7 @@ impl Ledger {
         }
         self.unanswered = 0;
         self.offered = 0.0;
+        self.offers = 0;
         self.gate.after_fork(rng);
     }
 }

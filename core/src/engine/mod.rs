@@ -193,6 +193,9 @@ impl Engine {
             }
             call.phase = Phase::Idle;
         }
+        if call.deadline.is_some_and(|deadline| now > deadline) {
+            return self.overrun(now, id, waits::Overrun::of("deadline"));
+        }
         let scope = call.scope;
         if let Phase::Offered { since, reason } = call.phase
             && (now < since.after(queue::CLAIM_LEASE) || !self.scopes[scope].queue.is_waiting())
@@ -204,9 +207,6 @@ impl Engine {
 
     /// Sends the call if it is its turn; else it waits in the queue.
     fn queue_up(&mut self, now: Instant, id: CallId, scope: u32) -> Decision {
-        if self.calls.get(id).is_some_and(|call| call.deadline.is_some_and(|deadline| now > deadline)) {
-            return self.overrun(now, id, waits::Overrun::of("deadline"));
-        }
         let (home, mut desk) = self.at(scope);
         home.lapse(&mut desk, now);
         if matches!(desk.calls.get(id).map(|call| &call.phase), Some(Phase::Idle | Phase::Lapsed)) {

@@ -34,7 +34,7 @@ impl Scope {
         let mut carried = Vec::new();
         for reading in &signals.meters {
             let meter = match &reading.name {
-                Some(name) => self.named_meter(desk, route, name),
+                Some(name) => self.named_meter(desk, route, name, reading.unit.as_deref()),
                 None if signals.meters.iter().filter(|other| other.name.is_none()).count() > 1 => {
                     // A list of policies beside one live counter: only the
                     // counter is a meter.
@@ -73,11 +73,17 @@ impl Scope {
     }
 
     /// The meter of that name, bound to the route.
-    pub(super) fn named_meter(&mut self, desk: &mut Desk<'_>, route: u16, name: &str) -> Option<u16> {
+    pub(super) fn named_meter(
+        &mut self,
+        desk: &mut Desk<'_>,
+        route: u16,
+        name: &str,
+        unit: Option<&str>,
+    ) -> Option<u16> {
         let known = self.meters.iter().position(|ledger| ledger.name.as_deref() == Some(name));
         let meter = match known {
             Some(meter) => meter as u16,
-            None => self.add_meter(Some(name.into()))?,
+            None => self.add_meter(Some(name.into()), unit)?,
         };
         self.bind(desk, route, meter);
         Some(meter)
@@ -97,7 +103,7 @@ impl Scope {
             return self.route_meter(desk, now, seq, route, reading);
         }
         let Some(meter) = self.unnamed else {
-            let meter = self.add_meter(None)?;
+            let meter = self.add_meter(None, reading.unit.as_deref())?;
             self.unnamed = Some(meter);
             self.charge_flying(desk, meter, |_| true);
             return Some(meter);
@@ -129,7 +135,7 @@ impl Scope {
     ) -> Option<u16> {
         let own = bits(self.routes[route as usize].mask).find(|meter| self.meters[*meter].route == Some(route));
         let Some(meter) = own else {
-            let meter = self.add_meter(None)?;
+            let meter = self.add_meter(None, reading.unit.as_deref())?;
             self.meters[meter as usize].route = Some(route);
             self.bind(desk, route, meter);
             return Some(meter);

@@ -579,7 +579,7 @@ impl Scope {
                     self.bind(desk, route, meter as u16);
                     Some(meter as u16)
                 }
-                None => self.named_meter(desk, route, name),
+                None => self.named_meter(desk, route, name, None),
             };
             return meter.map_or(0, |meter| 1 << meter);
         }

@@ -201,13 +201,14 @@ impl Scope {
         self.unnamed.map_or(0, |meter| 1 << meter)
     }
 
-    /// The place for a new meter, if there is one.
-    pub(super) fn add_meter(&mut self, name: Option<Box<str>>) -> Option<u16> {
+    /// The place for a new meter, if there is one. Its unit counts from the
+    /// first: by it the requests that are out are charged.
+    pub(super) fn add_meter(&mut self, name: Option<Box<str>>, unit: Option<&str>) -> Option<u16> {
         if self.meters.len() >= METERS_MAX {
             return None;
         }
         let gate = Gate::new(self.rng.fork());
-        self.meters.push(Ledger::new(name, gate));
+        self.meters.push(Ledger::new(name, unit, gate));
         Some((self.meters.len() - 1) as u16)
     }
 
@@ -244,14 +245,14 @@ impl Scope {
         }
     }
 
-    /// Lets what is known of the meters run out, and finds those that give no
-    /// way on by themselves.
-    fn refresh(&mut self, desk: &Desk<'_>, now: Instant, mask: u64) {
+    /// Lets what is known of the meters run out, and finds those that give
+    /// `call` no way on by themselves.
+    fn refresh(&mut self, desk: &Desk<'_>, now: Instant, mask: u64, call: &CallState) {
         let policy = desk.policy();
         for meter in bits(mask) {
             let ledger = &mut self.meters[meter];
             ledger.refresh(now, self.seq, &policy);
-            ledger.starve(now, &policy);
+            ledger.starve(now, call.cost(ledger.unit()), &policy);
         }
     }
 
@@ -259,7 +260,7 @@ impl Scope {
     pub(super) fn admit(&mut self, desk: &Desk<'_>, now: Instant, id: CallId) -> Result<Reason, Block> {
         let Some(call) = desk.calls.get(id) else { return Ok(Reason::Ready) };
         let mask = self.mask(call.route);
-        self.refresh(desk, now, mask);
+        self.refresh(desk, now, mask, call);
         let limit = call_limit(desk.config, call);
         let mut obstacle = Obstacle::default();
         let mut known = false;

@@ -63,10 +63,12 @@ impl Engine {
         if block.kind == Kind::Never {
             return Err(Overrun { asked: None, available_in: None, ..overrun("cost", None) });
         }
+        // A meter with too little left keeps a call waiting as an empty one
+        // does: until the reset that the server stated.
         if block.kind == Kind::Spent
             && config.beyond_max == BeyondMax::Raise
-            && let (Some(cap), Some(asked)) = (config.max_retry_after.map(nanos), block.asked)
-            && asked > cap
+            && let Some(cap) = config.max_retry_after.map(nanos)
+            && block.asked.unwrap_or(block.asked_until.since(now)) > cap
         {
             return Err(overrun("max_retry_after", Some(cap)));
         }

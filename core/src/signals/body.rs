@@ -598,7 +598,8 @@ fn number(value: &Value) -> Option<f64> {
         Value::String(text) => values::decimal(text.as_bytes())?,
         _ => return None,
     };
-    (0.0..=values::MOST).contains(&number).then_some(number)
+    // A zero has no sign.
+    (0.0..=values::MOST).contains(&number).then_some(number.abs())
 }
 
 fn member(members: &Map<String, Value>, name: &str) -> Option<f64> {

@@ -295,11 +295,8 @@ impl Statements<'_> {
         };
         let reset = item.reset.map(|moment| self.when(moment, self.clock.received));
         self.found.extend(item.limit.map(|limit| of(Figure::Limit(limit))));
-        self.found.extend(item.remaining.map(|left| {
-            // A use whose limit stands in another field.
-            of(if left < 0.0 { Figure::Used(-left) } else { Figure::Remaining(left) })
-        }));
-        self.found.extend(used.map(|used| of(Figure::Used(used))));
+        self.found.extend(item.remaining.map(|left| of(Figure::Remaining(left))));
+        self.found.extend(used.or(item.used).map(|used| of(Figure::Used(used))));
         self.found.extend(reset.map(|when| of(Figure::Reset(when))));
     }
 

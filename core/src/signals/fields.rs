@@ -12,6 +12,8 @@ use crate::head::Headers;
 
 /// The longest field value that is looked at.
 const LONGEST_VALUE: usize = 8 * 1024;
+/// The longest name of a meter.
+const LONGEST_METER: usize = 256;
 /// The most meters of one response.
 pub(super) const MOST_METERS: usize = 32;
 /// The most fields that are told as set aside.
@@ -80,6 +82,8 @@ pub(super) struct Item {
     pub(super) name: Option<Box<str>>,
     pub(super) limit: Option<f64>,
     pub(super) remaining: Option<f64>,
+    /// What is used, where the limit stands in another field.
+    pub(super) used: Option<f64>,
     pub(super) reset: Option<Moment>,
     pub(super) window: Option<f64>,
     pub(super) unit: Option<Box<str>>,
@@ -401,31 +405,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A limit or a use of one window; both halves come in either order.
+    /// A limit or a use of one window; both halves come in either order. Of
+    /// a half that comes twice the tighter is believed.
     fn windowed(&mut self, row: &Row<'_>, figure: f64, window: f64) {
         let same = |item: &&mut Item| item.name.as_deref() == Some(row.meter) && item.window == Some(window);
-        let found = self.items.iter_mut().find(same);
-        let (limit, used) = if row.form == Form::LimitPerWindow { (Some(figure), None) } else { (None, Some(figure)) };
-        // Until the limit is known, `remaining` holds what is used, below zero.
-        match (found, limit, used) {
-            (Some(item), Some(limit), _) => {
-                item.limit = Some(limit);
-                item.remaining = item.remaining.map(|used| (limit + used).max(0.0));
+        let is_limit = row.form == Form::LimitPerWindow;
+        let (limit, used) = if is_limit { (Some(figure), None) } else { (None, Some(figure)) };
+        match self.items.iter_mut().find(same) {
+            Some(item) if is_limit => item.limit = Some(item.limit.map_or(figure, |limit| limit.min(figure))),
+            Some(item) => item.used = Some(item.used.map_or(figure, |used| used.max(figure))),
+            None => {
+                let (name, window) = (Some(row.meter.into()), Some(window));
+                self.item(Item { name, limit, used, window, ..Item::default() });
             }
-            (Some(item), _, Some(used)) => {
-                item.remaining = Some(item.limit.map_or(-used, |limit| (limit - used).max(0.0)));
-            }
-            (None, limit, used) => {
-                let remaining = used.map(|used| -used);
-                self.item(Item {
-                    name: Some(row.meter.into()),
-                    limit,
-                    remaining,
-                    window: Some(window),
-                    ..Item::default()
-                });
-            }
-            (Some(_), None, None) => {}
         }
     }
 
@@ -574,7 +566,10 @@ impl<'a> Fields<'a> {
             for (key, value) in parts.filter_map(structured::pair) {
                 match key {
                     b"w" => window = values::decimal(value),
-                    b"name" => label = structured::text(value).map(|name| Box::from(&*name)),
+                    b"name" => {
+                        let name = structured::text(value).filter(|name| (1..=LONGEST_METER).contains(&name.len()));
+                        label = name.map(|name| Box::from(&*name));
+                    }
                     _ => {}
                 }
             }
@@ -582,7 +577,10 @@ impl<'a> Fields<'a> {
                 return Err(values::NOT_A_NUMBER);
             }
             if !first && window.is_some() && what == What::Limit {
-                self.add_policy(parsed, Policy { name: label, quota: number, window, ..Policy::default() });
+                // Below zero servers mean that nothing is enforced.
+                if number.is_none_or(|quota| quota >= 0.0) {
+                    self.add_policy(parsed, Policy { name: label, quota: number, window, ..Policy::default() });
+                }
             } else {
                 self.set(parsed, |group| {
                     if let Some(number) = number {
@@ -744,7 +742,7 @@ fn state_member(member: &[u8], plain: &mut Item) -> Option<Option<Item>> {
             _ => {}
         }
     }
-    if item.name.as_deref().is_some_and(|name| !name.is_empty() && name.len() <= 256) {
+    if item.name.as_deref().is_some_and(|name| (1..=LONGEST_METER).contains(&name.len())) {
         let told = item.limit.is_some() || item.remaining.is_some() || item.reset.is_some();
         return told.then_some(Some(item));
     }
@@ -780,7 +778,7 @@ fn policy_member(member: &[u8]) -> Option<Policy> {
             _ => {}
         }
     }
-    let named = policy.name.as_deref().is_none_or(|name| !name.is_empty() && name.len() <= 256);
+    let named = policy.name.as_deref().is_none_or(|name| (1..=LONGEST_METER).contains(&name.len()));
     (policy.quota.is_some_and(|quota| quota >= 0.0) && named).then_some(policy)
 }
 

@@ -8,6 +8,9 @@ use super::dialects::POSITIONS;
 use super::fields::{Counts, Fields, Group, Item, MOST_METERS, Policy};
 use super::values::{self, Moment};
 
+/// A window below what a clock can tell has no length: it is none.
+const SHORTEST_WINDOW: f64 = 1e-9;
+
 /// A meter in the making: spans in seconds.
 #[derive(Debug, Default)]
 struct Draft {
@@ -57,6 +60,9 @@ pub(super) fn readings(fields: &mut Fields<'_>, context: Context) -> Vec<Reading
         drafts.extend(from_item(fields, item, &mut policies, context));
     }
     drafts.extend(policies.into_iter().map(from_policy));
+    for draft in &mut drafts {
+        draft.window = draft.window.filter(|seconds| *seconds >= SHORTEST_WINDOW);
+    }
     drafts.sort_by_key(|draft| draft.order);
     merge(&mut drafts);
     share_reset(&mut drafts);
@@ -234,7 +240,7 @@ fn from_item(fields: &mut Fields<'_>, item: Item, policies: &mut Vec<Policy>, co
     let mut draft = Draft {
         limit: item.limit,
         // A use whose limit never came is no remaining.
-        remaining: item.remaining.filter(|left| *left >= 0.0),
+        remaining: item.remaining.or_else(|| Some((item.limit? - item.used?).max(0.0))),
         dated: matches!(item.reset, Some(Moment::At(_))),
         window: item.window,
         unit: item.unit,

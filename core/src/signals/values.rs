@@ -81,14 +81,16 @@ fn long_decimal(value: &[u8]) -> Option<f64> {
 /// A count that may be negative: some servers mean "not enforced" by it.
 pub(super) fn count(value: &[u8]) -> Result<f64, &'static str> {
     let value = trim(value);
-    let (sign, digits) = match value.split_first() {
-        Some((b'-', digits)) => (-1.0, digits),
-        _ => (1.0, value),
+    let (negative, digits) = match value.split_first() {
+        Some((b'-', digits)) => (true, digits),
+        _ => (false, value),
     };
     match decimal(digits) {
         None => Err(NOT_A_NUMBER),
         Some(number) if number > MOST => Err(OUT_OF_RANGE),
-        Some(number) => Ok(sign * number),
+        // A zero has no sign.
+        Some(number) if negative && number > 0.0 => Ok(-number),
+        Some(number) => Ok(number),
     }
 }
 

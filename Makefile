@@ -105,6 +105,40 @@ vectors: $(STAMPS)/wheel $(STAMPS)/addon rust-programs ## the shared cases, repl
 e2e: $(STAMPS)/wheel $(STAMPS)/addon $(STAMPS)/servers rust-programs ## real clients against real rate-limiting servers
 	$(BIN)/python -m pytest tests/e2e
 
+# What libFuzzer needs to see where an input leads. The sanitizers would need
+# another toolchain, and have little to find without `unsafe`.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,\
+	level=4 inline-8bit-counters pc-table trace-compares)
+FUZZ_SECONDS ?= 60
+FUZZ_FOUND := $(TARGET)/fuzz-found
+FUZZ_SEEDS := $(TARGET)/tmp/fuzz-seeds
+
+.PHONY: fuzz-programs
+fuzz-programs:
+	cd fuzz && CARGO_TARGET_DIR=$(TARGET)/fuzz RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --locked --release --target $(HOST)
+	cargo test --locked --package rampmeter --test fuzz_corpus write_seeds -- --ignored
+
+.PHONY: fuzz
+fuzz: fuzz-programs ## search for inputs that break the core, FUZZ_SECONDS (60) for each target
+	for target in signals engine; do \
+		mkdir -p $(FUZZ_FOUND)/$$target; \
+		$(TARGET)/fuzz/$(HOST)/release/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+			-dict=fuzz/words.dict -artifact_prefix=$(FUZZ_FOUND)/$$target- \
+			$(FUZZ_FOUND)/$$target fuzz/corpus/$$target $(FUZZ_SEEDS)/$$target; \
+	done
+
+.PHONY: fuzz-corpus
+fuzz-corpus: fuzz-programs ## keep the fewest inputs that lead everywhere `make fuzz` got to
+	for target in signals engine; do \
+		rm -rf $(FUZZ_FOUND)/fewest; \
+		mkdir -p $(FUZZ_FOUND)/fewest $(FUZZ_FOUND)/$$target; \
+		$(TARGET)/fuzz/$(HOST)/release/$$target -merge=1 -use_counters=0 $(FUZZ_FOUND)/fewest \
+			fuzz/corpus/$$target $(FUZZ_FOUND)/$$target $(FUZZ_SEEDS)/$$target; \
+		rm -rf fuzz/corpus/$$target; \
+		mv $(FUZZ_FOUND)/fewest fuzz/corpus/$$target; \
+	done
+
 .PHONY: bench
 bench: $(STAMPS)/wheel $(STAMPS)/addon ## what a call costs, in all three languages
 	cargo bench --locked --package rampmeter

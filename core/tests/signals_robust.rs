@@ -3,9 +3,14 @@
 
 use std::time::Duration;
 
+use fuzz::signals::check_numbers;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rampmeter::{Reader, Response, Signals, Wall, parse_retry_after};
+use rampmeter::{Reader, Response, Wall, parse_retry_after};
+
+#[allow(dead_code, reason = "each test file uses its own part")]
+#[path = "../../fuzz/src/lib.rs"]
+mod fuzz;
 
 /// Names of ours and their parts, so that random fields meet the readers.
 const NAMES: [&str; 40] = [
@@ -134,26 +139,6 @@ fn body() -> impl Strategy<Value = Option<Vec<u8>>> {
     ]
 }
 
-fn check(signals: &Signals) -> Result<(), TestCaseError> {
-    let natural = |number: Option<f64>| number.is_none_or(|number| number.is_finite() && number >= 0.0);
-    prop_assert!(signals.meters.len() <= 32, "{} meters", signals.meters.len());
-    prop_assert!(signals.ignored.len() <= 16, "{} ignored", signals.ignored.len());
-    for meter in &signals.meters {
-        prop_assert!(natural(meter.limit) && natural(meter.remaining), "{meter:?}");
-        prop_assert!(meter.reset.is_none_or(|reset| reset <= Duration::from_secs(400 * 86_400)), "{meter:?}");
-        prop_assert!(meter.window.is_none_or(|window| !window.is_zero()), "{meter:?}");
-        prop_assert!(meter.name.as_ref().is_none_or(|name| !name.is_empty() && name.len() <= 600), "{meter:?}");
-    }
-    if let Some(refusal) = &signals.refusal {
-        prop_assert!(natural(refusal.limit), "{refusal:?}");
-        prop_assert!(refusal.hint.as_ref().is_none_or(|hint| hint.chars().count() <= 300), "{refusal:?}");
-    }
-    for ignored in &signals.ignored {
-        prop_assert!(ignored.field.len() <= 64, "{ignored:?}");
-    }
-    Ok(())
-}
-
 fn status() -> impl Strategy<Value = u16> {
     prop_oneof![prop::sample::select(&[200, 400, 403, 418, 429, 429, 429, 500, 503, 529][..]), any::<u16>(),]
 }
@@ -171,7 +156,7 @@ proptest! {
         let now = now.map(Wall::from_unix_nanos);
         let reader = Reader::default();
         let signals = reader.read(&Response::new(status, &headers).body(body.as_deref()), now);
-        check(&signals)?;
+        check_numbers(&signals);
         prop_assert!(reader.wants_body(status, &headers) <= 65_536);
     }
 
@@ -182,7 +167,7 @@ proptest! {
         body in body(),
     ) {
         let now = Wall::from_unix_seconds(1_786_000_000.0);
-        check(&Reader::default().read(&Response::new(status, &headers).body(body.as_deref()), now))?;
+        check_numbers(&Reader::default().read(&Response::new(status, &headers).body(body.as_deref()), now));
     }
 
     #[test]

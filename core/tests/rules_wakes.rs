@@ -209,6 +209,19 @@ fn a_meter_that_is_refilled_wakes_those_who_wait_for_it() {
 }
 
 #[test]
+fn a_meter_that_resets_earlier_than_was_known_wakes_the_next_to_ask_again() {
+    let limiter = limiter(json!({}));
+    let (first, second) = (sent(&limiter, at(0.0)), sent(&limiter, at(0.0)));
+    accept_with(&first, at(0.1), &quota(100, 0, 60));
+    let next = begin(&limiter, at(0.2));
+    assert!(slept_seconds(&next.poll(at(0.2))) > 50.0);
+    drop(limiter.take_wakes());
+    accept_with(&second, at(0.3), &quota(100, 0, 10));
+    assert_eq!(limiter.take_wakes(), [next.id()]);
+    assert!(slept_seconds(&next.poll(at(0.3))) < 11.0);
+}
+
+#[test]
 fn a_failure_that_frees_a_slot_wakes_the_next() {
     let (limiter, first) = full();
     let next = begin(&limiter, at(0.0));

@@ -80,6 +80,8 @@ pub(super) struct CallState {
     /// the queue by then.
     pub(super) ahead: u64,
     pub(super) departed: u64,
+    /// Until when it was last told to sleep.
+    pub(super) sleeps_until: Instant,
     /// What it was last told to wait for, so that a wait is said once.
     pub(super) waiting_for: Option<Reason>,
     pub(super) last: Option<Box<LastRefusal>>,

@@ -28,6 +28,12 @@ const TRUSTED_AFTER: u32 = 20;
 /// Answers that state one and the same span in whole seconds, before it is
 /// taken to be rounded up anew at each of them.
 const ROUNDED_AFTER: u32 = 8;
+/// Turns come at this share of their average distance at least, and at one more
+/// at most: clients that pace by the same numbers do not go in step.
+const STAGGER_MIN: f64 = 0.5;
+/// The share of what is left that may be in flight beyond the first flight, as
+/// long as others may be about to send as much.
+const EARLY_SHARE: f64 = 1.0 / 8.0;
 /// Sends remembered for one meter: beyond it the oldest count as unanswered
 /// for good, which only makes the meter more careful.
 const LOG_MAX: usize = 1 << 16;
@@ -77,6 +83,11 @@ pub(super) struct Ledger {
     spent: f64,
     offered: f64,
     offers: u32,
+    /// The last request sent when the meter was first read.
+    met: u64,
+    /// The last turn, and the draw that sets the next one's distance.
+    paced_at: Instant,
+    stagger: f64,
     /// Readings of zero without a usable reset, in a row.
     blind: u32,
     sharing: Sharing,
@@ -181,6 +192,9 @@ impl Ledger {
             spent: 0.0,
             offered: 0.0,
             offers: 0,
+            met: 0,
+            paced_at: Instant::default(),
+            stagger: 1.0,
             blind: 0,
             sharing: Sharing::default(),
             announced: None,
@@ -229,22 +243,73 @@ impl Ledger {
         self.remaining.is_some_and(|left| left <= 0.0)
     }
 
-    /// What is left for a call that spends this unit.
-    fn available(&self) -> Option<f64> {
+    /// What is left for calls that spend this unit, while `waiting` of them
+    /// wait.
+    fn available(&self, waiting: usize) -> Option<f64> {
         self.is_known().then(|| {
             let left = self.remaining.unwrap_or(0.0);
-            let share = if self.counts_requests() {
-                self.sharing.of(left, self.sends.saturating_sub(self.unanswered as u64))
-            } else {
-                left
-            };
-            share - self.spent - self.offered
+            let taken = self.spent + self.offered;
+            if !self.counts_requests() {
+                return left - taken;
+            }
+            let share = self.sharing.of(left, self.counted());
+            if self.is_paced(waiting) && share > 0.0 { left - taken } else { share - taken }
         })
+    }
+
+    /// Requests of ours that were counted for sure.
+    fn counted(&self) -> u64 {
+        self.sends.saturating_sub(self.unanswered as u64)
+    }
+
+    /// Whether `waiting` calls draw on a quota that others use too, and want
+    /// more than a share of it.
+    fn is_paced(&self, waiting: usize) -> bool {
+        self.counts_requests() && self.is_known() && self.reset.is_some() && {
+            let left = self.remaining.unwrap_or(0.0);
+            let share = self.sharing.of(left, self.counted());
+            self.sharing.is_learned(self.counted()) && waiting as f64 > share - self.spent - self.offered
+        }
+    }
+
+    /// Whether `out` requests in flight are enough for now: the answers to the
+    /// rest of the first flight are about to tell whether others draw on the
+    /// same quota.
+    pub(super) fn is_early(&self, out: u32) -> bool {
+        !self.sharing.is_stated()
+            && self.log.front().is_some_and(|oldest| oldest.seq <= self.met)
+            && f64::from(out) >= self.remaining.unwrap_or(0.0) * EARLY_SHARE
+    }
+
+    /// When the next of `waiting` calls may go, where others draw on the same
+    /// quota: each client takes what is left evenly over the time that is
+    /// left. Whatever their number, they use it up together and nearly without
+    /// a refusal, and all get the same.
+    pub(super) fn due(&self, now: Instant, waiting: usize) -> Option<Instant> {
+        let reset = self.reset.filter(|_| self.is_paced(waiting))?;
+        let due = self.paced_at.after((self.distance(reset) * self.stagger) as u64);
+        // Behind the reset all is new.
+        let due = due.min(self.opens_at.unwrap_or(reset));
+        (due > now).then_some(due)
+    }
+
+    /// From one turn to the next, on average.
+    fn distance(&self, reset: Instant) -> f64 {
+        let left = (self.remaining.unwrap_or(0.0) - self.spent - self.offered).max(1.0);
+        // Whole seconds and the way to the server: what would go at the last
+        // moment comes too late.
+        let time = reset.since(self.paced_at);
+        time.saturating_sub(SECOND).max(time / 4) as f64 / left
+    }
+
+    /// From one turn to the next, at least.
+    pub(super) fn least_distance(&self) -> f64 {
+        self.reset.map_or(0.0, |reset| self.distance(reset) * STAGGER_MIN)
     }
 
     /// Whether a call that spends `cost` of this meter's unit fits at `now`.
     /// `cost` is `None` if the call does not say.
-    pub(super) fn fit(&self, cost: Option<f64>) -> Fit {
+    pub(super) fn fit(&self, cost: Option<f64>, waiting: usize) -> Fit {
         if let (Some(cost), Some(limit)) = (cost, self.limit)
             && cost > limit
             && limit >= 1.0
@@ -253,7 +318,7 @@ impl Ledger {
         {
             return Fit::Never;
         }
-        let Some(available) = self.available() else { return Fit::Unknown };
+        let Some(available) = self.available(waiting) else { return Fit::Unknown };
         let fits = match cost {
             Some(cost) => available >= cost,
             None => available > 0.0,
@@ -273,9 +338,11 @@ impl Ledger {
     /// it, the next answer is asked for by one request alone.
     pub(super) fn refresh(&mut self, now: Instant, last: u64, policy: &Policy) {
         if self.reset.is_some_and(|reset| now >= reset) && !self.is_blocking() {
-            self.expire(false, last);
+            let shared = self.sharing.is_learned(self.counted());
+            self.expire(shared && policy.respect, last);
         } else if self.opens_at.is_some_and(|opens_at| now >= opens_at) {
-            let exhausted = self.is_blocking() && policy.respect;
+            let shared = self.sharing.is_learned(self.counted());
+            let exhausted = (self.is_blocking() || shared) && policy.respect;
             self.expire(exhausted, last);
         }
     }
@@ -290,7 +357,7 @@ impl Ledger {
 
     /// Whether it holds calls back.
     fn is_blocking(&self) -> bool {
-        self.available().is_some_and(|available| available < 1.0)
+        self.available(0).is_some_and(|available| available < 1.0)
     }
 
     fn expire(&mut self, exhausted: bool, last: u64) {
@@ -312,7 +379,7 @@ impl Ledger {
     /// Answers without a reading for some time: too little left for that cost,
     /// no reset, and no answer on its way. Only a request can tell.
     pub(super) fn starve(&mut self, now: Instant, cost: Option<f64>, policy: &Policy) {
-        let short = self.is_blocking() || matches!(self.fit(cost), Fit::Spent { .. });
+        let short = self.is_blocking() || matches!(self.fit(cost, 0), Fit::Spent { .. });
         if short && self.opens_at.is_none() && !self.is_awaiting() {
             self.opens_at = Some(self.blind_until(now, policy));
         }
@@ -413,6 +480,9 @@ impl Ledger {
             let old = core::mem::replace(&mut self.seq, seq);
             self.read_at = now;
             self.sent_when_read = self.last_sent;
+            if old == 0 {
+                self.met = self.last_sent;
+            }
             self.remaining = Some(remaining);
             self.trusted = usable;
             self.cover(old, seq);
@@ -461,7 +531,8 @@ impl Ledger {
             // All that were surely counted by then are behind the anchor.
             let own = self.log.back().is_some_and(|entry| entry.seq >= seq && !entry.answered);
             let unsure = self.unanswered as u64 - u64::from(own && self.unanswered > 0);
-            self.sharing.anchor(remaining, self.sends.saturating_sub(unsure));
+            let counted = self.sends.saturating_sub(unsure);
+            self.sharing.anchor(remaining, counted);
         } else {
             self.sharing.observe(remaining);
         }
@@ -545,9 +616,11 @@ impl Ledger {
         }
     }
 
-    pub(super) fn offer(&mut self, cost: f64) {
+    pub(super) fn offer(&mut self, now: Instant, cost: f64) {
         self.offers += 1;
         self.offered += cost;
+        self.paced_at = now;
+        self.stagger = STAGGER_MIN + self.gate.draw();
     }
 
     pub(super) fn withdraw(&mut self, cost: f64) {

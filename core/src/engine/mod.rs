@@ -149,6 +149,7 @@ impl Engine {
             slept: 0,
             ahead: 0,
             departed: 0,
+            sleeps_until: Instant::default(),
             waiting_for: None,
             last: None,
             waker: None,

@@ -264,7 +264,11 @@ impl Scope {
         let limit = call_limit(desk.config, call);
         let mut obstacle = Obstacle::default();
         let mut known = false;
+        let mut early = false;
         let mut probing = false;
+        let waiting = self.queue.len();
+        let offered = self.queue.offered() - u32::from(matches!(call.phase, Phase::Offered { .. }));
+        let out = self.in_flight + offered;
         if desk.holds() {
             probing |= self.gate.is_single();
             if let Err(shut) = self.gate.check(now, id, limit, self.rtt) {
@@ -279,9 +283,13 @@ impl Scope {
                     obstacle.gate(now, &ledger.gate, shut, limit, self.rtt, Some(meter as u16));
                 }
                 if desk.config.respect_remaining {
-                    let fit = ledger.fit(call.cost(ledger.unit()));
+                    let fit = ledger.fit(call.cost(ledger.unit()), waiting);
                     known |= fit != Fit::Unknown && ledger.counts_requests();
+                    early |= ledger.is_early(out);
                     obstacle.meter(now, ledger, fit, limit, meter as u16);
+                    if let Some(due) = ledger.due(now, waiting) {
+                        obstacle.due(due, meter as u16);
+                    }
                 }
             }
             if let Some(pacer) = &ledger.pacer {
@@ -298,10 +306,10 @@ impl Scope {
             // one that holds them.
             return obstacle.0.filter(|block| block.kind >= Kind::Pace).map_or(Ok(Reason::Ready), Err);
         }
-        let offered = self.queue.offered() - u32::from(matches!(call.phase, Phase::Offered { .. }));
-        let out = self.in_flight + offered;
         if !self.window.capacity_allows(now, out) {
             obstacle.slot(now, now.after(SLOT_POLL));
+        } else if early && !probing && !self.window.first_flight_allows(now, out) {
+            obstacle.slot(now, self.window.next_doubling().unwrap_or(now.after(SLOT_POLL)).min(now.after(SLOT_POLL)));
         } else if !known && !probing {
             let mut allowed = self.gate.budget.allows(now, out, offered);
             for meter in bits(mask) {
@@ -336,9 +344,27 @@ impl Scope {
                     self.queue.remove(lane, rank);
                     self.offer(desk, now, id, reason);
                 }
-                Err(block) if block.scope_wide => break,
-                Err(block) => pass.fail(lane, block.meters),
+                Err(block) => {
+                    self.hasten(desk, id, &block);
+                    if block.scope_wide {
+                        break;
+                    }
+                    pass.fail(lane, block.meters);
+                }
             }
+        }
+    }
+
+    /// The next in line, if it was told to sleep for longer than it has to by
+    /// what is known now, asks again: nobody else would notice its instant.
+    fn hasten(&self, desk: &mut Desk<'_>, id: CallId, block: &Block) {
+        if let Some(call) = desk.calls.get_mut(id)
+            && block.kind >= Kind::Pace
+            && block.until < call.sleeps_until
+        {
+            call.sleeps_until = block.until;
+            let waker = call.waker.take();
+            desk.journal.wake(id, waker);
         }
     }
 
@@ -379,7 +405,7 @@ impl Scope {
         for meter in bits(call.mask) {
             let ledger = &mut self.meters[meter];
             let cost = call.cost(ledger.unit()).unwrap_or(0.0);
-            ledger.offer(cost);
+            ledger.offer(now, cost);
             if let Some(pacer) = &mut ledger.pacer {
                 pacer.charge(now, call.requests);
             }
@@ -556,7 +582,13 @@ impl Scope {
                     .or_else(|| {
                         block.meter.and_then(|meter| self.meters[meter as usize].pacer.as_ref().map(TokenBucket::rate))
                     });
-                rate.map_or(block.asked_until, |rate| block.asked_until.after((ahead * SECOND as f64 / rate) as u64))
+                match (rate, block.meter) {
+                    (Some(rate), _) => block.asked_until.after((ahead * SECOND as f64 / rate) as u64),
+                    (None, Some(meter)) => {
+                        block.asked_until.after((ahead * self.meters[meter as usize].least_distance()) as u64)
+                    }
+                    (None, None) => block.asked_until,
+                }
             }
             (Kind::Spent, Some(meter)) => {
                 let ledger = &self.meters[meter as usize];
@@ -826,6 +858,20 @@ impl Obstacle {
             meter: None,
             scope_wide: meters == u64::MAX,
             meters: if meters == u64::MAX { 0 } else { meters },
+        });
+    }
+
+    fn due(&mut self, until: Instant, meter: u16) {
+        self.add(Block {
+            kind: Kind::Pace,
+            reason: Reason::Pacing,
+            until,
+            asked_until: until,
+            asked: None,
+            episode: None,
+            meter: Some(meter),
+            scope_wide: false,
+            meters: 1 << meter,
         });
     }
 

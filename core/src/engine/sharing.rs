@@ -23,6 +23,8 @@ pub(super) struct Sharing {
     /// many of those were ours.
     all: f64,
     ours: f64,
+    /// Whether that was ever enough to conclude from.
+    learned: bool,
     /// What was left when this window was first seen, and how many of ours
     /// had been counted by then.
     anchor: Option<(f64, u64)>,
@@ -40,8 +42,13 @@ impl Sharing {
     /// less.
     pub(super) fn anchor(&mut self, left: f64, counted: u64) {
         let (all, ours) = self.window(counted.saturating_sub(1));
-        self.all = (self.all + all) * KEEP;
-        self.ours = (self.ours + ours) * KEEP;
+        // A window without a request of ours tells nothing, and is no reason
+        // to forget.
+        if ours > 0.0 {
+            self.all = (self.all + all) * KEEP;
+            self.ours = (self.ours + ours) * KEEP;
+            self.learned |= self.ours >= EVIDENCE;
+        }
         self.anchor = Some((left, counted));
         self.left = left;
     }
@@ -65,9 +72,18 @@ impl Sharing {
         if let Some(stated) = self.stated {
             return f64::from(stated);
         }
-        let (all, ours) = if self.ours >= EVIDENCE { (self.all, self.ours) } else { self.window(counted) };
+        let (all, ours) = if self.learned { (self.all, self.ours) } else { self.window(counted) };
         let ratio = (all + PRIOR) / (ours + PRIOR);
-        if ours >= EVIDENCE && ratio > ALONE { ratio } else { 1.0 }
+        if (self.learned || ours >= EVIDENCE) && ratio > ALONE { ratio } else { 1.0 }
+    }
+
+    pub(super) fn is_stated(&self) -> bool {
+        self.stated.is_some()
+    }
+
+    /// Whether others are known to use the quota, without having been stated.
+    pub(super) fn is_learned(&self, counted: u64) -> bool {
+        self.stated.is_none() && self.clients(counted) > 1.0
     }
 
     /// Our share of what is left.

@@ -40,6 +40,9 @@ impl Engine {
         match self.check(now, call, &block) {
             Err(overrun) => self.overrun(now, id, overrun),
             Ok(until) => {
+                if let Some(call) = self.calls.get_mut(id) {
+                    call.sleeps_until = until;
+                }
                 let wait = until.since(now).max(1);
                 self.tell_wait(now, id, scope, wait, block.reason, block.meter);
                 Decision::Sleep { wait: Duration::from_nanos(wait), reason: block.reason }
@@ -72,7 +75,9 @@ impl Engine {
         {
             return Err(overrun("max_retry_after", Some(cap)));
         }
-        let mut until = block.until;
+        // At a given pace those behind need not ask before their own turn: with
+        // many of them it would be a poll of each for each that goes.
+        let mut until = if block.kind == Kind::Pace { block.until.max(expected) } else { block.until };
         if let Some(deadline) = call.deadline {
             if now >= deadline || expected > deadline {
                 return Err(overrun("deadline", None));

@@ -52,7 +52,7 @@ const jobs = {
     return { first: await firstFacts, second: secondFacts };
   },
 
-  async cancel({ url, calls, after }) {
+  async cancel({ url, calls, answered }) {
     const limiter = new Limiter();
     const begin = performance.now();
     const waiting = new Set();
@@ -63,7 +63,7 @@ const jobs = {
       one.response.catch(() => {}).then(() => waiting.delete(one));
       return one;
     });
-    await sleep(after * 1000);
+    while (calls - waiting.size < answered) await sleep(10);
     const victims = [...waiting].filter((_, index) => index % 2 === 0);
     victims.forEach(({ controller }) => controller.abort());
     const cancelled = await Promise.allSettled(victims.map(({ response }) => response));

@@ -55,11 +55,12 @@ async def accounts(url: str, first: int, second: int, after: float) -> Facts:
         return {"first": await first_facts, "second": second_facts}
 
 
-async def cancel(url: str, calls: int, after: float) -> Facts:
+async def cancel(url: str, calls: int, answered: int) -> Facts:
     async with client(rampmeter.Limiter()) as http:
         begin = time.monotonic()
         tasks = [asyncio.create_task(http.get(f"{url}/items/{number}")) for number in range(calls)]
-        await asyncio.sleep(after)
+        while sum(task.done() for task in tasks) < answered:
+            await asyncio.sleep(0.01)
         victims = [task for task in tasks if not task.done()][::2]
         for task in victims:
             task.cancel()

@@ -70,7 +70,10 @@ impl Job {
                 tokio::spawn(async move { get(&client, &url, None).await })
             })
             .collect();
-        tokio::time::sleep(self.seconds("after")?).await;
+        let answered = self.number("answered")?;
+        while tasks.iter().filter(|task| task.is_finished()).count() < answered {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         let (done, waiting): (Vec<_>, Vec<_>) = tasks.into_iter().partition(tokio::task::JoinHandle::is_finished);
         let (mut kept, mut cancelled) = (done, 0);
         for (index, task) in waiting.into_iter().enumerate() {

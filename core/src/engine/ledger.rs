@@ -14,6 +14,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use super::gate::{Gate, jitter};
+use super::gradual::Gradual;
 use super::sharing::Sharing;
 use crate::backoff::Backoff;
 use crate::bucket::TokenBucket;
@@ -91,6 +92,7 @@ pub(super) struct Ledger {
     /// Readings of zero without a usable reset, in a row.
     blind: u32,
     sharing: Sharing,
+    gradual: Gradual,
     /// The reset of the wait that was logged.
     pub(super) announced: Option<Instant>,
     read_once: bool,
@@ -197,6 +199,7 @@ impl Ledger {
             stagger: 1.0,
             blind: 0,
             sharing: Sharing::default(),
+            gradual: Gradual::default(),
             announced: None,
             read_once: false,
             gate,
@@ -236,6 +239,12 @@ impl Ledger {
     /// Whether the server ever described it; a refusal may only have named it.
     pub(super) fn was_read(&self) -> bool {
         self.read_once
+    }
+
+    /// A refusal carried it; `asked` is the wait that was stated apart from the
+    /// reset.
+    pub(super) fn refused_with(&mut self, now: Instant, asked: Option<u64>) {
+        self.gradual.refused(now, asked, self.reset);
     }
 
     /// Whether it said that nothing is left.
@@ -281,15 +290,21 @@ impl Ledger {
             && f64::from(out) >= self.remaining.unwrap_or(0.0) * EARLY_SHARE
     }
 
-    /// When the next of `waiting` calls may go, where others draw on the same
-    /// quota: each client takes what is left evenly over the time that is
-    /// left. Whatever their number, they use it up together and nearly without
-    /// a refusal, and all get the same.
+    /// When the next of `waiting` calls may go, where what is left comes back
+    /// little by little, or where others draw on it too. Of those each takes
+    /// what is left evenly over the time that is left: whatever their number,
+    /// they use it up together and nearly without a refusal, and all get the
+    /// same.
     pub(super) fn due(&self, now: Instant, waiting: usize) -> Option<Instant> {
-        let reset = self.reset.filter(|_| self.is_paced(waiting))?;
-        let due = self.paced_at.after((self.distance(reset) * self.stagger) as u64);
-        // Behind the reset all is new.
-        let due = due.min(self.opens_at.unwrap_or(reset));
+        let due = if self.gradual.is_on() {
+            let spent = self.available(waiting).is_some_and(|available| available < 1.0);
+            self.paced_at.after(if spent { self.gradual.distance(self.limit, self.window) } else { 0 })
+        } else {
+            let reset = self.reset.filter(|_| self.is_paced(waiting))?;
+            let due = self.paced_at.after((self.distance(reset) * self.stagger) as u64);
+            // Behind the reset all is new.
+            due.min(self.opens_at.unwrap_or(reset))
+        };
         (due > now).then_some(due)
     }
 
@@ -304,7 +319,11 @@ impl Ledger {
 
     /// From one turn to the next, at least.
     pub(super) fn least_distance(&self) -> f64 {
-        self.reset.map_or(0.0, |reset| self.distance(reset) * STAGGER_MIN)
+        match self.reset {
+            _ if self.gradual.is_on() => self.gradual.distance(self.limit, self.window) as f64,
+            Some(reset) => self.distance(reset) * STAGGER_MIN,
+            None => 0.0,
+        }
     }
 
     /// Whether a call that spends `cost` of this meter's unit fits at `now`.
@@ -319,6 +338,9 @@ impl Ledger {
             return Fit::Never;
         }
         let Some(available) = self.available(waiting) else { return Fit::Unknown };
+        if self.gradual.is_on() {
+            return Fit::Fits;
+        }
         let fits = match cost {
             Some(cost) => available >= cost,
             None => available > 0.0,
@@ -366,6 +388,7 @@ impl Ledger {
         }
         self.trusted = false;
         if self.reset.is_some() {
+            self.gradual.reset_came(self.last_sent);
             self.remaining = None;
         }
         self.reset = None;
@@ -477,6 +500,7 @@ impl Ledger {
             if reading.reset.is_none() {
                 self.reset = None;
             }
+            self.gradual.read(seq, remaining <= 0.0, self.reset.map_or(0, |reset| reset.since(now)));
             let old = core::mem::replace(&mut self.seq, seq);
             self.read_at = now;
             self.sent_when_read = self.last_sent;
@@ -664,6 +688,13 @@ impl Ledger {
             // Counted before the request that is believed.
             self.strike(at);
         }
+    }
+
+    /// A request was accepted: the next wait without a reset is a short one
+    /// again.
+    pub(super) fn accepted(&mut self) {
+        self.blind = 0;
+        self.gradual.accepted();
     }
 
     /// A request was refused: the server did not count it.

@@ -30,6 +30,7 @@ use crate::time::{Instant, Now};
 mod budget;
 mod call;
 mod gate;
+mod gradual;
 mod journal;
 mod ledger;
 mod queue;

@@ -249,6 +249,9 @@ impl Engine {
             home.revoke(&mut desk, now, |_| true);
         }
         self.unspend(scope, id);
+        for meter in carried {
+            self.scopes[target].meters[*meter as usize].refused_with(now, explicit);
+        }
         let last_chance = self.calls.get(id).is_some_and(|call| Some(call.refused + 1) == self.config.max_attempts);
         // To another scope's gate it is as if sent last.
         let seq = if elsewhere { self.scopes[target].seq.max(1) } else { seq };

@@ -552,6 +552,7 @@ impl Scope {
         }
         for meter in bits(mask) {
             let ledger = &mut self.meters[meter];
+            ledger.accepted();
             if open(&mut ledger.gate, now, seq, self.best_rtt) {
                 let (shown, waiting, name) = (&self.shown, self.queue.len(), ledger.name.as_deref());
                 desk.journal.event(|| Event {

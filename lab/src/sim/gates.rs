@@ -147,8 +147,9 @@ fn bounds(refused: f64, ratio: f64) -> Bounds {
 }
 
 fn gate(group: &'static str, cell: Cell, bounds: Bounds) -> Gate {
-    // Among what a hostile server says are waits of centuries.
-    let may_fail: &[_] = if cell.dialect == Dialect::Hostile { &["max_retry_after"] } else { &[] };
+    // Among what a hostile server says are waits of centuries, and "now" to a
+    // call that it goes on refusing.
+    let may_fail: &[_] = if cell.dialect == Dialect::Hostile { &["max_retry_after", "max_attempts"] } else { &[] };
     Gate { group, cell, bounds, may_fail }
 }
 

@@ -45,6 +45,13 @@ pub fn write(folder: &Path) -> Result<()> {
     let gate = zoomed(&record(&cell, Kind::Gate), 37 * SECOND, 39 * SECOND);
     save("release-of-all", charts::requests(&gate, Scale::new(&[&gate]))?)?;
 
+    // Others on the same quota: four processes that do not know of each other.
+    let cell = Cell { processes: 4, ..by_workers(1, Dialect::Ietf) };
+    let (own, usual) = (record(&cell, Kind::Rampmeter), record(&cell, Kind::PerRequest));
+    let scale = Scale::new(&[&own, &usual]);
+    save("shared", charts::requests(&own, scale)?)?;
+    save("shared-per-request", charts::requests(&usual, scale)?)?;
+
     // Without headers: a 429 that says nothing.
     let cell = by_workers(1, Dialect::None);
     let (own, usual) = (record(&cell, Kind::Rampmeter), record(&cell, Kind::PerRequest));

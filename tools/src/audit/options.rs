@@ -134,8 +134,7 @@ fn help(fetches: bool) -> String {
         ("", String::new())
     };
     let source = if cfg!(feature = "source") {
-        "\
-  --source DIR     list the places in this folder's source that send 429, instead of judging responses
+        "  --source DIR     list the places in this folder's source that send 429, instead of judging responses
   --exclude GLOB   leave out files of --source, as a .gitignore would; may be repeated
   --known FILE     what --source --json printed before: fail for places only that are not in it
 "

@@ -2,9 +2,9 @@
 
 mod rules_support;
 
-use rampmeter::{Decision, Limiter};
+use rampmeter::{Call, Decision, Limiter};
 use rules_support::world::{Happened, Model, Plan, Said, World};
-use rules_support::{MILLISECOND, SECOND, accept_with, assert_sends, begin, limiter, nanos};
+use rules_support::{MILLISECOND, SECOND, accept, accept_with, assert_sends, at, begin, limiter, nanos, sent, slept};
 use serde_json::json;
 
 const HOUR: u64 = 3600 * SECOND;
@@ -183,4 +183,38 @@ fn an_automatic_pace_stays_inside_the_servers_window_and_uses_most_of_it() {
         assert!(inside <= 10, "{inside} sends within the ten seconds from {start} ns");
     }
     assert!(sends.len() >= 100, "120 allowed, {} sent", sends.len());
+}
+
+#[test]
+fn calls_that_poll_on_time_alone_go_before_one_behind_them_that_polls_all_the_time() {
+    let limiter = limiter(json!({"first_flight": 2}));
+    let first = [sent(&limiter, at(0.0)), sent(&limiter, at(0.0))];
+    let mut due: Vec<(u64, Call)> = Vec::new();
+    for _ in 0..40 {
+        let call = begin(&limiter, at(0.0));
+        due.push((slept(&call.poll(at(0.0))), call));
+    }
+    let eager = begin(&limiter, at(0.0));
+    first.iter().for_each(|call| accept(call, at(0.5)));
+    for tick in 0..1000 {
+        let now = 500 * MILLISECOND + tick * 50 * MILLISECOND;
+        let (punctual, waiting) = due.into_iter().partition(|(when, _)| *when <= now);
+        due = waiting;
+        for (_, call) in punctual {
+            match call.poll(nanos(now)) {
+                Decision::Sleep { wait, .. } => due.push((now + wait.as_nanos() as u64, call)),
+                decision => {
+                    assert_sends(&decision);
+                    accept(&call, nanos(now));
+                }
+            }
+        }
+        if due.is_empty() {
+            return;
+        }
+        if tick % 2 == 1 {
+            slept(&eager.poll(nanos(now)));
+        }
+    }
+    panic!("{} calls wait for ever", due.len());
 }

@@ -223,6 +223,7 @@ impl Engine {
             }
             let (home, desk) = self.at(scope);
             let Some(call) = desk.calls.get_mut(id) else { return raise(GONE) };
+            let (lapsed, rank) = (matches!(call.phase, Phase::Lapsed), call.rank);
             call.phase = Phase::Waiting;
             call.ahead = home.queue.len() as u64;
             call.departed = home.queue.departed();
@@ -230,7 +231,13 @@ impl Engine {
                 call.queued_since.get_or_insert(now);
             }
             let mask = home.routes[call.route as usize].mask;
-            home.queue.insert(mask, call.rank, id);
+            home.queue.insert(mask, rank, id);
+            if lapsed {
+                // It kept its rank. Else calls that poll on time alone, and
+                // are never woken, could miss their turns for ever.
+                let (home, mut desk) = self.at(scope);
+                home.revoke(&mut desk, now, |call| call.rank > rank);
+            }
         }
         let (home, mut desk) = self.at(scope);
         home.dispatch(&mut desk, now);

@@ -411,7 +411,7 @@ impl Engine {
             }
             if changed {
                 changed_gates.push(meter);
-                home.revoke(&mut desk, now, |mask| held == 0 || mask & held != 0);
+                home.revoke(&mut desk, now, |call| held == 0 || call.mask & held != 0);
             }
         }
         for meter in changed_gates {
@@ -431,7 +431,7 @@ impl Engine {
         for meter in bits(held) {
             home.meters[meter].gate.trickle(now, seq, last);
         }
-        home.revoke(&mut desk, now, |mask| held == 0 || mask & held != 0);
+        home.revoke(&mut desk, now, |call| held == 0 || call.mask & held != 0);
         let overrun = Overrun {
             limit_name: "max_retry_after",
             limit_value: self.config.max_retry_after.map(nanos),

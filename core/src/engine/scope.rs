@@ -446,11 +446,12 @@ impl Scope {
         self.queue.unoffer();
     }
 
-    /// Takes back the turns that a new hold overtakes.
-    pub(super) fn revoke(&mut self, desk: &mut Desk<'_>, now: Instant, governed: impl Fn(u64) -> bool) {
+    /// Takes back turns that a new hold, or a call that ranks before them,
+    /// overtakes.
+    pub(super) fn revoke(&mut self, desk: &mut Desk<'_>, now: Instant, overtaken: impl Fn(&CallState) -> bool) {
         for id in self.queue.offers() {
             let Some(call) = desk.calls.get(id) else { continue };
-            if !matches!(call.phase, Phase::Offered { .. }) || !governed(call.mask) {
+            if !matches!(call.phase, Phase::Offered { .. }) || !overtaken(call) {
                 continue;
             }
             let (rank, mask) = (call.rank, self.routes[call.route as usize].mask);

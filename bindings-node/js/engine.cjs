@@ -418,7 +418,11 @@ function deadlineOf(deadlineMs) {
  */
 function verdictOf(verdict) {
   if (verdict === undefined || verdict === null) return undefined;
-  const { class: name = null, waitMs = null } = verdict;
+  // Without a class it would say that a refusal is none.
+  if (typeof verdict !== "object" || verdict.class === undefined) {
+    throw new ConfigError("classify", `must answer undefined or an object with class and waitMs, not ${String(verdict)}`);
+  }
+  const { class: name, waitMs = null } = verdict;
   const code = name === null ? -1 : names.classes.indexOf(name);
   if (name !== null && code < 0) {
     throw new ConfigError("classify", `must answer a class of ${names.classes.join(", ")}, not ${String(name)}`);

@@ -229,6 +229,14 @@ test("a rule may say that a 429 is no refusal", () => {
   assert.equal(call.onResponse(429, { "retry-after": "30" }).kind, "deliver");
 });
 
+for (const answer of ["windowed", 5, {}, { kind: "windowed" }, { class: "soon" }, { class: "windowed", waitMs: -1 }]) {
+  test(`a rule that answers ${JSON.stringify(answer)} is a ConfigError that names it`, () => {
+    const call = still({ classify: () => answer }).limiter.begin({ url: API });
+    call.poll();
+    assert.throws(() => call.onResponse(429), { name: "ConfigError", option: "classify" });
+  });
+}
+
 test("the body of a refusal is wanted, that of a success is not", () => {
   const { limiter } = still();
   const call = limiter.begin({ url: API });

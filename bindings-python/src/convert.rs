@@ -97,7 +97,10 @@ pub(crate) fn seconds(span: Option<Duration>) -> Option<f64> {
 pub(crate) fn span(option: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let seconds = match value.cast::<PyDelta>() {
         Ok(delta) => delta_seconds(delta),
-        Err(_) => value.extract::<f64>()?,
+        Err(_) => value.extract::<f64>().map_err(|_| {
+            let shown = value.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
+            errors::config(value.py(), option, &format!("must be a duration from 0, not {shown}"))
+        })?,
     };
     Duration::try_from_secs_f64(seconds)
         .map_err(|_| errors::config(value.py(), option, &format!("must be a duration from 0, not {seconds}")))

@@ -163,8 +163,9 @@ def test_a_rule_may_say_that_a_429_is_no_refusal() -> None:
     assert call.on_response(429).kind == "deliver"
 
 
-def test_a_rule_that_answers_nonsense_is_named() -> None:
-    limiter = Limiter(classify=lambda status, headers, body: "tomorrow")
+@pytest.mark.parametrize("answer", ["tomorrow", 5, ("windowed", "soon"), ("windowed", -1), ("windowed", 1, 2)])
+def test_a_rule_that_answers_nonsense_is_named(answer: object) -> None:
+    limiter = Limiter(classify=lambda status, headers, body: answer)
     call = limiter.begin("GET", "https://api.example.com/x")
     call.poll()
     with pytest.raises(ConfigError, match="classify"):

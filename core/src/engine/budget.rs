@@ -1,11 +1,17 @@
 //! What a gate learned of a quota that the server does not state.
 //!
 //! After one full cycle (from one release to the next) the number accepted in
-//! between is known. The next cycle sends that many freely and goes on with
-//! as few in flight as the long-run rate needs (Little's law), so that the
-//! quota's end costs one refusal instead of a whole flight.
+//! between is known. The next cycle sends that many and goes on with as few in
+//! flight as the long-run rate needs (Little's law), so that the quota's end
+//! costs one refusal instead of a whole flight. It sends them in flights that
+//! grow as the first ones did, where the cycle leaves time for that: a sliding
+//! window gives places back as they were taken.
 
 use crate::time::Instant;
+
+/// A cycle lasts at least so many times as long as the flights that grow at
+/// its beginning.
+const PATIENCE: f64 = 12.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Budget {
@@ -37,6 +43,14 @@ impl Budget {
             self.accepted = 0;
         }
         Some(self.sent.saturating_add(offered) < learned || f64::from(in_flight) < self.beyond.max(1.0))
+    }
+
+    /// Whether flights that grow from `flight` on, by `growth` in each round
+    /// trip, take so little of the cycle that all of the quota can wait for
+    /// them.
+    pub(super) fn has_time(&self, flight: u32, growth: f64, rtt: u64) -> bool {
+        let flights = (f64::from(self.learned.unwrap_or(0)) / f64::from(flight.max(1))).ln() / growth.ln_1p();
+        flights * rtt as f64 * PATIENCE <= self.period as f64
     }
 
     pub(super) fn sent(&mut self, now: Instant) {

@@ -10,7 +10,7 @@ use super::gate::{Gate, Shut};
 use super::journal::Journal;
 use super::ledger::{Fit, Ledger, Policy};
 use super::queue::{CLAIM_LEASE, Pass, Queue};
-use super::window::Window;
+use super::window::{GROWTH, Window};
 use crate::bucket::TokenBucket;
 use crate::config::{Config, Pace};
 use crate::decision::Reason;
@@ -312,12 +312,21 @@ impl Scope {
             obstacle.slot(now, self.window.next_doubling().unwrap_or(now.after(SLOT_POLL)).min(now.after(SLOT_POLL)));
         } else if !known && !probing {
             let mut allowed = self.gate.budget.allows(now, out, offered);
+            let flight = desk.config.first_flight;
+            let mut patient = self.gate.budget.has_time(flight, GROWTH, self.rtt);
             for meter in bits(mask) {
-                match self.meters[meter].gate.budget.allows(now, out, offered) {
+                let budget = &mut self.meters[meter].gate.budget;
+                patient &= budget.has_time(flight, GROWTH, self.rtt);
+                match budget.allows(now, out, offered) {
                     Some(false) => allowed = Some(false),
                     Some(true) => allowed = allowed.or(Some(true)),
                     None => {}
                 }
+            }
+            // A quota that slides comes back as it was taken: at once for
+            // fixed windows, in growing flights for sliding ones.
+            if allowed == Some(true) && patient {
+                allowed = Some(self.window.first_flight_allows(now, out));
             }
             if !allowed.unwrap_or_else(|| self.window.first_flight_allows(now, out)) {
                 let next = if allowed.is_none() { self.window.next_doubling() } else { None };

@@ -13,7 +13,7 @@ const CLIMB: f64 = 10.0;
 /// refusal is read, all that was accepted has been answered: the flight that
 /// overshoots is the first one plus this share of what was accepted. A larger
 /// share finds the end of a large quota in fewer round trips.
-const GROWTH: f64 = 1.0 / 3.0;
+pub(super) const GROWTH: f64 = 1.0 / 3.0;
 /// The first few answers add one each.
 const FIRST_STEPS: u32 = 4;
 /// A capacity that kept nobody back for so long is forgotten.

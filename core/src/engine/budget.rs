@@ -46,11 +46,11 @@ impl Budget {
     }
 
     /// Whether flights that grow from `flight` on, by `growth` in each round
-    /// trip, take so little of the cycle that all of the quota can wait for
-    /// them.
+    /// trip, take so little of the cycle that the quota can wait for them. Not
+    /// for a quota that is little more than the first of them.
     pub(super) fn has_time(&self, flight: u32, growth: f64, rtt: u64) -> bool {
-        let flights = (f64::from(self.learned.unwrap_or(0)) / f64::from(flight.max(1))).ln() / growth.ln_1p();
-        flights * rtt as f64 * PATIENCE <= self.period as f64
+        let flights = f64::from(self.learned.unwrap_or(0)) / f64::from(flight.max(1));
+        flights <= 0.0 || flights > 2.0 && flights.ln() / growth.ln_1p() * rtt as f64 * PATIENCE <= self.period as f64
     }
 
     pub(super) fn sent(&mut self, now: Instant) {

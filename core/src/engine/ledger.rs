@@ -491,8 +491,17 @@ impl Ledger {
         self.informative = reading.informative;
         self.sharing.state(policy.processes);
         self.show(seq, reading);
-        if let Some(reset) = reading.reset {
-            self.reset = Some(now.after(nanos(reset)));
+        if let Some(reset) = reading.reset.map(|reset| now.after(nanos(reset))) {
+            let moved = self.reset.is_none_or(|old| old.since(reset).max(reset.since(old)) > SECOND);
+            self.reset = Some(reset);
+            // A reset that comes alone moves the wait that was built on another.
+            if reading.remaining.is_none()
+                && moved
+                && self.opens_at.is_some()
+                && let Some(left) = self.remaining
+            {
+                self.opens_at = self.opening(now, left, policy);
+            }
         }
         if let Some(remaining) = reading.remaining {
             self.run = self.run_on(now, reading, remaining);

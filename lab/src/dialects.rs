@@ -36,8 +36,12 @@ pub enum Dialect {
     RetryAfterDate,
     /// The same in milliseconds, in `retry-after-ms`.
     RetryAfterMs,
+    /// `Retry-After: 1`, however long it takes.
+    RetryAfterOne,
     /// A refusal says nothing but its status.
     None,
+    /// A refusal is a 503 and says nothing else, as in an outage.
+    Unavailable,
     /// Values that no client should trust, in turn.
     Hostile,
 }
@@ -58,7 +62,9 @@ impl Dialect {
         ("retry-after-floor", Self::RetryAfterFloor),
         ("retry-after-date", Self::RetryAfterDate),
         ("retry-after-ms", Self::RetryAfterMs),
+        ("retry-after-1", Self::RetryAfterOne),
         ("none", Self::None),
+        ("unavailable", Self::Unavailable),
         ("hostile", Self::Hostile),
     ];
 
@@ -96,7 +102,7 @@ impl FromStr for Dialect {
 /// The head and body of one response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The status code: 200 or 429.
+    /// The status code: 200, 429 or 503.
     pub status: u16,
     /// The header fields in order. Values are bytes, because a hostile server
     /// sends what is no text.
@@ -124,7 +130,11 @@ impl Head {
 #[must_use]
 pub fn render(dialect: Dialect, verdict: &Verdict, wall: Nanos, sequence: u64) -> Head {
     let mut head = Head {
-        status: if verdict.accepted { 200 } else { 429 },
+        status: match dialect {
+            _ if verdict.accepted => 200,
+            Dialect::Unavailable => 503,
+            _ => 429,
+        },
         headers: Vec::new(),
         body: if verdict.accepted { r#"{"ok":true}"# } else { r#"{"ok":false}"# }.to_owned(),
     };
@@ -153,7 +163,8 @@ pub fn render(dialect: Dialect, verdict: &Verdict, wall: Nanos, sequence: u64) -
                 explicit_wait(&mut head, dialect, wait, wall);
             }
         }
-        Dialect::None => {}
+        Dialect::RetryAfterOne if !verdict.accepted => head.whole_seconds("retry-after", SECOND),
+        Dialect::RetryAfterOne | Dialect::None | Dialect::Unavailable => {}
     }
     let content_type = if head.body.contains("\"type\"") { "application/problem+json" } else { "application/json" };
     head.field("content-type", content_type);
@@ -298,5 +309,66 @@ fn hostile(head: &mut Head, verdict: &Verdict, sequence: u64) {
     if !verdict.accepted {
         head.headers.push(("retry-after", WAITS[turn(WAITS.len())].to_vec()));
         head.field("x-padding", "x".repeat(4096));
+    }
+}
+
+/// The wait that a refusal asks for, and its end; `None` if it asks for none. `made` is when the server made it, `wall` what its clock
+/// showed, `read` when the client read it.
+///
+/// A span counts from the moment of reading; a date or an epoch stands for the
+/// moment at which the server's clock shows it.
+#[must_use]
+pub fn asked_until(
+    dialect: Dialect,
+    verdict: &Verdict,
+    made: Nanos,
+    wall: Nanos,
+    read: Nanos,
+) -> Option<(Nanos, Nanos)> {
+    let span = |wait: Nanos| Some((wait, read.saturating_add(wait)));
+    let seconds = |wait: Nanos| span(wait.next_multiple_of(SECOND));
+    let milliseconds = |wait: Nanos| span(wait.next_multiple_of(SECOND / 1000));
+    let instant = |wait: Nanos, unit: Nanos| {
+        let wait = (wall + wait).next_multiple_of(unit) - wall;
+        Some((wait, made + wait))
+    };
+    let wait = verdict.retry_after;
+    let reset = || verdict.quotas.iter().find(|quota| quota.remaining == 0).and_then(|quota| quota.reset);
+    match dialect {
+        Dialect::Ietf | Dialect::IetfDraft03 | Dialect::IetfDraft06 | Dialect::IetfDraft07 | Dialect::RetryAfter => {
+            seconds(wait?)
+        }
+        Dialect::RetryAfterFloor => span(wait? / SECOND * SECOND),
+        Dialect::RetryAfterMs => milliseconds(wait?),
+        Dialect::RetryAfterDate => instant(wait?, SECOND),
+        Dialect::XDelta => seconds(reset()?),
+        Dialect::ResetAfter => milliseconds(reset()?),
+        Dialect::XEpoch => instant(reset()?, SECOND),
+        Dialect::XEpochMs => instant(reset()?, SECOND / 1000),
+        Dialect::RetryAfterOne if !verdict.accepted => span(SECOND),
+        Dialect::RetryAfterOne | Dialect::None | Dialect::Unavailable | Dialect::Hostile => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servers::Spec;
+
+    fn refusal() -> Verdict {
+        let mut server = "fixed:limit=1,window=60,phase=37.25".parse::<Spec>().expect("a server").build();
+        server.admit(0);
+        server.admit(0)
+    }
+
+    #[test]
+    fn a_span_counts_from_its_reading_and_an_instant_from_its_making() {
+        let asked = |dialect| asked_until(dialect, &refusal(), 0, 1000 * SECOND + SECOND / 2, SECOND / 10);
+        let ms = SECOND / 1000;
+        assert_eq!(asked(Dialect::Ietf), Some((38 * SECOND, 38_100 * ms)));
+        assert_eq!(asked(Dialect::RetryAfterFloor), Some((37 * SECOND, 37_100 * ms)));
+        assert_eq!(asked(Dialect::RetryAfterDate), Some((37_500 * ms, 37_500 * ms)));
+        assert_eq!(asked(Dialect::XEpochMs), Some((37_250 * ms, 37_250 * ms)));
+        assert_eq!(asked(Dialect::None), None);
     }
 }

@@ -6,6 +6,7 @@
 pub mod demo;
 pub mod dialects;
 pub mod fleet;
+pub mod judge;
 pub mod random;
 pub mod report;
 pub mod self_test;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use rampmeter_lab::{demo, fleet, self_test, serve, simulate};
+use rampmeter_lab::{demo, fleet, judge, self_test, serve, simulate};
 
 #[derive(Parser)]
 #[command(name = "rampmeter", version, about = "See how clients fare against rate limits", max_term_width = 120)]
@@ -22,6 +22,7 @@ enum Command {
     Demo(demo::Args),
     /// Say what responses tell about rate limits, and what the limiter would do
     Explain(responses::Args),
+    Judge(judge::Args),
     Serve(serve::Args),
     Simulate(simulate::Args),
     /// Replay test vectors, offline, with this engine
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => responses::audit(&args),
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Explain(args) => responses::explain(&args),
+        Command::Judge(args) => judge::run(&args),
         Command::Serve(args) => serve::run(args).map(done),
         Command::Simulate(args) => simulate::run(&args),
         Command::SelfTest { vectors } => {

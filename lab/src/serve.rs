@@ -29,7 +29,8 @@ Times are in seconds, rates per second; decimals are allowed.
 
 Dialects:
   ietf, ietf-draft-03, ietf-draft-06, ietf-draft-07, ietf-draft-08, x-delta, x-epoch, x-epoch-ms, reset-after,
-  retry-after, retry-after-floor, retry-after-date, retry-after-ms, none, hostile
+  retry-after, retry-after-floor, retry-after-date, retry-after-ms, retry-after-1,
+  none, unavailable, hostile
 
 Every path is limited alike, except:
   /_timeline   every request so far, as JSON, in nanoseconds from the start or the last reset
@@ -96,7 +97,7 @@ pub fn run(args: Args) -> Result<()> {
 /// Resolves at SIGINT and SIGTERM. The handlers are in place when this
 /// returns, so that no signal falls between.
 #[cfg(unix)]
-fn signals() -> Result<impl Future<Output = ()>> {
+pub(crate) fn signals() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -111,7 +112,7 @@ fn signals() -> Result<impl Future<Output = ()>> {
 
 /// Resolves at Ctrl-C.
 #[cfg(not(unix))]
-fn signals() -> Result<impl Future<Output = ()>> {
+pub(crate) fn signals() -> Result<impl Future<Output = ()>> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })

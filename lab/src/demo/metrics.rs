@@ -74,7 +74,7 @@ fn best_round_trip(spec: &Spec, latency: Nanos) -> Nanos {
 }
 
 /// The most arrivals in any 50 ms that begin at `from` or later.
-fn max_burst(requests: &[Arrival], from: Nanos) -> u64 {
+pub(crate) fn max_burst(requests: &[Arrival], from: Nanos) -> u64 {
     let late = &requests[requests.partition_point(|request| request.arrival_ns < from)..];
     let within = |first: usize| late[first..].partition_point(|r| r.arrival_ns < late[first].arrival_ns + SPAN);
     (0..late.len()).map(within).max().unwrap_or(0) as u64
@@ -82,7 +82,7 @@ fn max_burst(requests: &[Arrival], from: Nanos) -> u64 {
 
 /// The first instant at which the server has room again, found by replaying
 /// the timeline.
-fn first_release(spec: &Spec, requests: &[Arrival]) -> Option<Nanos> {
+pub(crate) fn first_release(spec: &Spec, requests: &[Arrival]) -> Option<Nanos> {
     let mut server = spec.build();
     let arrivals = requests.iter().map(|request| (request.arrival_ns, true));
     let answers = requests.iter().filter(|request| request.admitted);
@@ -127,7 +127,16 @@ mod tests {
             if admitted {
                 slots.push(at + MS);
             }
-            Arrival { arrival_ns: at, completed_ns: Some(at + MS), admitted, client: None, quota: 0 }
+            Arrival {
+                arrival_ns: at,
+                completed_ns: Some(at + MS),
+                admitted,
+                client: None,
+                quota: 0,
+                target: 0,
+                room_after_ns: None,
+                asked_ns: None,
+            }
         });
         let requests: Vec<_> = requests.collect();
         let timeline = Timeline {

@@ -4,7 +4,7 @@
 mod cells;
 mod charts;
 mod fleets;
-mod metrics;
+pub(crate) mod metrics;
 mod page;
 mod progress;
 mod table;

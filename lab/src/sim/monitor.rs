@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dialects::Dialect;
-use crate::servers::{Nanos, SECOND, Verdict};
+use crate::servers::Nanos;
 
 /// Who waits, who is held, and what was broken.
 #[derive(Debug, Default)]
@@ -59,64 +58,9 @@ impl Monitor {
     }
 }
 
-/// The end of the wait that a refusal asks for, in virtual time; `None` if it
-/// asks for none. `made` is when the server made it, `wall` what its clock
-/// showed, `read` when the client read it.
-///
-/// A span counts from the moment of reading; a date or an epoch stands for the
-/// moment at which the server's clock shows it.
-pub(super) fn asked_until(
-    dialect: Dialect,
-    verdict: &Verdict,
-    made: Nanos,
-    wall: Nanos,
-    read: Nanos,
-) -> Option<(Nanos, Nanos)> {
-    let span = |wait: Nanos| Some((wait, read.saturating_add(wait)));
-    let seconds = |wait: Nanos| span(wait.next_multiple_of(SECOND));
-    let milliseconds = |wait: Nanos| span(wait.next_multiple_of(SECOND / 1000));
-    let instant = |wait: Nanos, unit: Nanos| {
-        let wait = (wall + wait).next_multiple_of(unit) - wall;
-        Some((wait, made + wait))
-    };
-    let wait = verdict.retry_after;
-    let reset = || verdict.quotas.iter().find(|quota| quota.remaining == 0).and_then(|quota| quota.reset);
-    match dialect {
-        Dialect::Ietf | Dialect::IetfDraft03 | Dialect::IetfDraft06 | Dialect::IetfDraft07 | Dialect::RetryAfter => {
-            seconds(wait?)
-        }
-        Dialect::RetryAfterFloor => span(wait? / SECOND * SECOND),
-        Dialect::RetryAfterMs => milliseconds(wait?),
-        Dialect::RetryAfterDate => instant(wait?, SECOND),
-        Dialect::XDelta => seconds(reset()?),
-        Dialect::ResetAfter => milliseconds(reset()?),
-        Dialect::XEpoch => instant(reset()?, SECOND),
-        Dialect::XEpochMs => instant(reset()?, SECOND / 1000),
-        Dialect::None | Dialect::Hostile => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::Spec;
-
-    fn refusal() -> Verdict {
-        let mut server = "fixed:limit=1,window=60,phase=37.25".parse::<Spec>().expect("a server").build();
-        server.admit(0);
-        server.admit(0)
-    }
-
-    #[test]
-    fn a_span_counts_from_its_reading_and_an_instant_from_its_making() {
-        let asked = |dialect| asked_until(dialect, &refusal(), 0, 1000 * SECOND + SECOND / 2, SECOND / 10);
-        let ms = SECOND / 1000;
-        assert_eq!(asked(Dialect::Ietf), Some((38 * SECOND, 38_100 * ms)));
-        assert_eq!(asked(Dialect::RetryAfterFloor), Some((37 * SECOND, 37_100 * ms)));
-        assert_eq!(asked(Dialect::RetryAfterDate), Some((37_500 * ms, 37_500 * ms)));
-        assert_eq!(asked(Dialect::XEpochMs), Some((37_250 * ms, 37_250 * ms)));
-        assert_eq!(asked(Dialect::None), None);
-    }
 
     #[test]
     fn a_send_in_a_hold_is_noticed_until_it_ends_and_only_for_its_process_and_key() {

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use super::agenda::Agenda;
 use super::cell::Cell;
-use super::monitor::{Monitor, asked_until};
+use super::monitor::Monitor;
 use super::strategies::Kind;
 use super::strategy::{Ask, Clock, Step, Strategy};
-use crate::dialects::{Head, render};
+use crate::dialects::{Head, asked_until, render};
 use crate::servers::{Nanos, SECOND, Server, optimum};
 
 /// The wall clock at the start: no whole second, so that rounding shows.

@@ -33,6 +33,14 @@ pub struct Arrival {
     /// The quota that counted it: 0 for the first key seen, 1 for the next. A
     /// key may be a credential and is therefore not shown.
     pub quota: usize,
+    /// What it asked for, method and target: 0 for the first seen, 1 for the
+    /// next. A target may hold a credential and is therefore not shown.
+    pub target: usize,
+    /// On a refusal, how long until the server would have had room; absent
+    /// where it cannot know.
+    pub room_after_ns: Option<Nanos>,
+    /// On a refusal that has been answered, how long it asked to stay away.
+    pub asked_ns: Option<Nanos>,
 }
 
 /// All requests since the start or the last reset.
@@ -66,6 +74,8 @@ pub struct Ticket {
     key: String,
     entry: Option<usize>,
     admitted: bool,
+    /// How long the answer asks to stay away.
+    pub(super) asked: Option<Nanos>,
 }
 
 /// The state of a stub: one server per quota key, and the timeline.
@@ -75,6 +85,7 @@ pub struct Admission {
     resets: u64,
     counts: Counts,
     quotas: HashMap<String, (usize, Box<dyn Server>)>,
+    targets: HashMap<String, usize>,
     arrivals: Vec<Arrival>,
     forgotten: u64,
 }
@@ -89,6 +100,7 @@ impl Admission {
             resets: 0,
             counts: Counts::default(),
             quotas: HashMap::new(),
+            targets: HashMap::new(),
             arrivals: Vec::new(),
             forgotten: 0,
         }
@@ -100,9 +112,9 @@ impl Admission {
         &self.settings
     }
 
-    /// Judges a request that arrives at `now`. Returns its number, the verdict,
-    /// and what [`complete`](Self::complete) needs.
-    pub fn admit(&mut self, now: Nanos, key: &str, client: Option<String>) -> (u64, Verdict, Ticket) {
+    /// Judges a request for `target` that arrives at `now`. Returns its number,
+    /// the verdict, and what [`complete`](Self::complete) needs.
+    pub fn admit(&mut self, now: Nanos, key: &str, target: String, client: Option<String>) -> (u64, Verdict, Ticket) {
         let at = now - self.start;
         let count = self.quotas.len();
         let (quota, server) = self.quotas.entry(key.to_owned()).or_insert_with(|| (count, self.settings.spec.build()));
@@ -110,13 +122,23 @@ impl Admission {
         let admitted = verdict.accepted;
         let entry = (self.arrivals.len() < MAX_ARRIVALS).then_some(self.arrivals.len());
         if entry.is_some() {
-            self.arrivals.push(Arrival { arrival_ns: at, completed_ns: None, admitted, client, quota: *quota });
+            let seen = self.targets.len();
+            self.arrivals.push(Arrival {
+                arrival_ns: at,
+                completed_ns: None,
+                admitted,
+                client,
+                quota: *quota,
+                target: *self.targets.entry(target).or_insert(seen),
+                room_after_ns: verdict.retry_after,
+                asked_ns: None,
+            });
         } else {
             self.forgotten += 1;
         }
         let sequence = self.counts.admitted + self.counts.refused;
         *if admitted { &mut self.counts.admitted } else { &mut self.counts.refused } += 1;
-        (sequence, verdict, Ticket { reset: self.resets, key: key.to_owned(), entry, admitted })
+        (sequence, verdict, Ticket { reset: self.resets, key: key.to_owned(), entry, admitted, asked: None })
     }
 
     /// The request has been answered, or its client has gone.
@@ -133,6 +155,7 @@ impl Admission {
         }
         if let Some(arrival) = ticket.entry.and_then(|entry| self.arrivals.get_mut(entry)) {
             arrival.completed_ns = Some(at);
+            arrival.asked_ns = ticket.asked;
         }
     }
 

@@ -17,8 +17,8 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use super::admission::{Admission, Settings, Ticket};
-use crate::dialects::{Head, render};
+use super::admission::{Admission, Counts, Settings, Ticket, Timeline};
+use crate::dialects::{Head, asked_until, render};
 use crate::servers::Nanos;
 
 /// How long open connections may take to end once the server stops.
@@ -48,6 +48,18 @@ impl Stub {
         }
     }
 
+    /// How many came so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.with(|admission, _| admission.counts())
+    }
+
+    /// The record so far.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline {
+        self.with(|admission, now| admission.timeline(now))
+    }
+
     fn now(&self) -> Nanos {
         Nanos::try_from(self.clock.elapsed().as_nanos()).unwrap_or(Nanos::MAX)
     }
@@ -62,8 +74,8 @@ impl Stub {
 
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
         Ok(match request.uri().path() {
-            "/_timeline" => json(&self.with(|admission, now| admission.timeline(now))),
-            "/_counts" => json(&self.with(|admission, _| admission.counts())),
+            "/_timeline" => json(&self.timeline()),
+            "/_counts" => json(&self.counts()),
             "/_reset" => {
                 self.with(|admission, now| admission.reset(now));
                 json(&"reset")
@@ -79,13 +91,18 @@ impl Stub {
     async fn judge(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let key = String::from_utf8_lossy(self.key(&request));
         let client = client(&request);
+        let target = format!("{} {}", request.method(), request.uri());
         let (dialect, (sequence, verdict, ticket)) = self.with(|admission, now| {
             let dialect = admission.settings().dialect;
-            (dialect, admission.admit(now, &key, client))
+            (dialect, admission.admit(now, &key, target, client))
         });
-        let _in_progress = InProgress { stub: Arc::clone(&self), ticket };
+        let mut in_progress = InProgress { stub: Arc::clone(&self), ticket };
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let head = render(dialect, &verdict, Nanos::try_from(wall.as_nanos()).unwrap_or(Nanos::MAX), sequence);
+        let wall = Nanos::try_from(wall.as_nanos()).unwrap_or(Nanos::MAX);
+        let head = render(dialect, &verdict, wall, sequence);
+        if !verdict.accepted {
+            in_progress.ticket.asked = asked_until(dialect, &verdict, 0, wall, 0).map(|(wait, _)| wait);
+        }
 
         // An unread body would make the connection unfit for its next request.
         let mut body = request.into_body();

@@ -112,12 +112,12 @@ FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module $(addprefix -Cllvm-args=-sani
 	level=4 inline-8bit-counters pc-table trace-compares)
 FUZZ_SECONDS ?= 60
 FUZZ_FOUND := $(TARGET)/fuzz-found
-FUZZ_SEEDS := $(TARGET)/tmp/fuzz-seeds
+FUZZ_SEEDS := $(TARGET)/fuzz-seeds
 
 .PHONY: fuzz-programs
 fuzz-programs:
 	cd fuzz && CARGO_TARGET_DIR=$(TARGET)/fuzz RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --locked --release --target $(HOST)
-	cargo test --locked --package rampmeter --test fuzz_corpus write_seeds -- --ignored
+	cd fuzz && CARGO_TARGET_DIR=$(TARGET)/fuzz cargo run --locked --quiet --example seeds -- ../$(VECTORS) $(FUZZ_SEEDS)
 
 .PHONY: fuzz
 fuzz: fuzz-programs ## search for inputs that break the core, FUZZ_SECONDS (60) for each target

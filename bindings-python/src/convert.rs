@@ -95,15 +95,14 @@ pub(crate) fn seconds(span: Option<Duration>) -> Option<f64> {
 
 /// A duration given as seconds or `timedelta`; the error names `option`.
 pub(crate) fn span(option: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let wrong = |shown: String| errors::config(value.py(), option, &format!("must be a duration from 0, not {shown}"));
     let seconds = match value.cast::<PyDelta>() {
         Ok(delta) => delta_seconds(delta),
-        Err(_) => value.extract::<f64>().map_err(|_| {
-            let shown = value.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
-            errors::config(value.py(), option, &format!("must be a duration from 0, not {shown}"))
-        })?,
+        Err(_) => value
+            .extract::<f64>()
+            .map_err(|_| wrong(value.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string())))?,
     };
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| errors::config(value.py(), option, &format!("must be a duration from 0, not {seconds}")))
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong(seconds.to_string()))
 }
 
 fn delta_seconds(delta: &Bound<'_, PyDelta>) -> f64 {

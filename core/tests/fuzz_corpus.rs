@@ -5,7 +5,7 @@ use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-use fuzz::seeds::Seeds;
+use fuzz::seeds::{Seeds, files};
 use fuzz::{engine, signals};
 
 #[path = "../../fuzz/src/lib.rs"]
@@ -15,29 +15,15 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The files of a folder and of the folders in it, in order.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.expect("a folder can be listed").path())
-        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
-        .collect();
-    files.sort();
-    files
-}
-
 /// Inputs with what to call them.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    let files = files(&repository().join("fuzz/corpus").join(target));
+    let files = files(&repository().join("fuzz/corpus").join(target)).expect("a folder can be listed");
     assert!(files.len() >= 100, "the corpus of {target} has only {} inputs", files.len());
     files.into_iter().map(|file| (file.display().to_string(), fs::read(file).expect("an input can be read"))).collect()
 }
 
 fn seeds() -> Seeds {
-    let mut seeds = Seeds::default();
-    for file in files(&repository().join("tests/vectors")) {
-        seeds.add(&fs::read(&file).expect("a vector file can be read")).expect("vectors are JSON");
-    }
+    let seeds = Seeds::read(&repository().join("tests/vectors")).expect("vectors are files of JSON");
     assert!(seeds.signals.len() >= 400 && seeds.engine.len() >= 900, "only some vectors were found");
     seeds
 }
@@ -76,17 +62,4 @@ fn every_vector_comes_to_an_end_and_breaks_no_hold() {
 #[test]
 fn every_script_that_was_found_decides_alike_twice() {
     replay(&corpus("engine"), |script| assert_eq!(engine::trace(script), engine::trace(script)));
-}
-
-#[test]
-#[ignore = "writes the vectors as inputs for the fuzzer to begin with"]
-fn write_seeds() {
-    let Seeds { signals, engine } = seeds();
-    for (target, inputs) in [("signals", signals), ("engine", engine)] {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz-seeds").join(target);
-        fs::create_dir_all(&folder).expect("the target folder is writable");
-        for (at, input) in inputs.iter().enumerate() {
-            fs::write(folder.join(at.to_string()), input).expect("the target folder is writable");
-        }
-    }
 }

@@ -1,6 +1,8 @@
 //! The shared cases of `tests/vectors` as inputs, for a search to begin with.
 
 use core::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::Value;
 
@@ -11,13 +13,41 @@ pub struct Seeds {
     pub engine: Vec<Vec<u8>>,
 }
 
+/// The files of a folder and of the folders in it, in order.
+///
+/// # Errors
+///
+/// A folder cannot be listed.
+pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 impl Seeds {
-    /// Adds the cases of a file: one object, or a list of them.
+    /// The cases of all files of a folder.
     ///
     /// # Errors
     ///
-    /// The file is no JSON.
-    pub fn add(&mut self, file: &[u8]) -> Result<(), serde_json::Error> {
+    /// A file cannot be read, or is no JSON.
+    pub fn read(folder: &Path) -> io::Result<Self> {
+        let mut seeds = Self::default();
+        for file in files(folder)? {
+            seeds.add(&fs::read(file)?)?;
+        }
+        Ok(seeds)
+    }
+
+    /// Adds the cases of a file: one object, or a list of them.
+    fn add(&mut self, file: &[u8]) -> Result<(), serde_json::Error> {
         let cases = match serde_json::from_slice(file)? {
             Value::Array(cases) => cases,
             case => vec![case],

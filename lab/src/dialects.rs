@@ -312,8 +312,9 @@ fn hostile(head: &mut Head, verdict: &Verdict, sequence: u64) {
     }
 }
 
-/// The wait that a refusal asks for, and its end; `None` if it asks for none. `made` is when the server made it, `wall` what its clock
-/// showed, `read` when the client read it.
+/// The wait that a refusal asks for, and its end; `None` if it asks for none.
+/// `made` is when the server made it, `wall` what its clock showed, `read` when
+/// the client read it.
 ///
 /// A span counts from the moment of reading; a date or an epoch stands for the
 /// moment at which the server's clock shows it.

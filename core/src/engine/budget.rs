@@ -7,6 +7,7 @@
 //! grow as the first ones did, where the cycle leaves time for that: a sliding
 //! window gives places back as they were taken.
 
+use super::window::Window;
 use crate::time::Instant;
 
 /// A cycle lasts at least so many times as long as the flights that grow at
@@ -45,12 +46,11 @@ impl Budget {
         Some(self.sent.saturating_add(offered) < learned || f64::from(in_flight) < self.beyond.max(1.0))
     }
 
-    /// Whether flights that grow from `flight` on, by `growth` in each round
-    /// trip, take so little of the cycle that the quota can wait for them. Not
-    /// for a quota that is little more than the first of them.
-    pub(super) fn has_time(&self, flight: u32, growth: f64, rtt: u64) -> bool {
-        let flights = f64::from(self.learned.unwrap_or(0)) / f64::from(flight.max(1));
-        flights <= 0.0 || flights > 2.0 && flights.ln() / growth.ln_1p() * rtt as f64 * PATIENCE <= self.period as f64
+    /// Whether the quota can wait for flights that grow as the first ones did:
+    /// they take little of the cycle. True where nothing is learned.
+    pub(super) fn has_time(&self, window: &Window, rtt: u64) -> bool {
+        let Some(learned) = self.learned else { return true };
+        window.flights_to(learned).is_some_and(|flights| flights * rtt as f64 * PATIENCE <= self.period as f64)
     }
 
     pub(super) fn sent(&mut self, now: Instant) {

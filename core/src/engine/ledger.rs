@@ -252,18 +252,21 @@ impl Ledger {
         self.remaining.is_some_and(|left| left <= 0.0)
     }
 
-    /// What is left for calls that spend this unit, while `waiting` of them
-    /// wait.
-    fn available(&self, waiting: usize) -> Option<f64> {
-        self.is_known().then(|| {
-            let left = self.remaining.unwrap_or(0.0);
-            let taken = self.spent + self.offered;
-            if !self.counts_requests() {
-                return left - taken;
-            }
-            let share = self.sharing.of(left, self.counted());
-            if self.is_paced(waiting) && share > 0.0 { left - taken } else { share - taken }
-        })
+    /// What is left for us of what this unit's calls spend.
+    fn available(&self) -> Option<f64> {
+        let left = self.remaining.filter(|_| self.is_known())?;
+        Some(self.share().unwrap_or(left) - self.taken())
+    }
+
+    /// What was spent since the reading, and what is about to be.
+    fn taken(&self) -> f64 {
+        self.spent + self.offered
+    }
+
+    /// Our share of the requests that are left, if that is known.
+    fn share(&self) -> Option<f64> {
+        let left = self.remaining.filter(|_| self.is_known() && self.counts_requests())?;
+        Some(self.sharing.of(left, self.counted()))
     }
 
     /// Requests of ours that were counted for sure.
@@ -271,14 +274,16 @@ impl Ledger {
         self.sends.saturating_sub(self.unanswered as u64)
     }
 
-    /// Whether `waiting` calls draw on a quota that others use too, and want
-    /// more than a share of it.
-    fn is_paced(&self, waiting: usize) -> bool {
-        self.counts_requests() && self.is_known() && self.reset.is_some() && {
-            let left = self.remaining.unwrap_or(0.0);
-            let share = self.sharing.of(left, self.counted());
-            self.sharing.is_learned(self.counted()) && waiting as f64 > share - self.spent - self.offered
-        }
+    /// Whether others are known to draw on the same quota, without having been
+    /// stated.
+    fn is_shared(&self) -> bool {
+        self.sharing.is_learned(self.counted())
+    }
+
+    /// Whether `waiting` calls want more than our `share` of a quota that
+    /// others use too.
+    fn is_paced(&self, share: f64, waiting: usize) -> bool {
+        self.reset.is_some() && self.is_shared() && waiting as f64 > share - self.taken()
     }
 
     /// Whether `out` requests in flight are enough for now: the answers to the
@@ -297,10 +302,11 @@ impl Ledger {
     /// same.
     pub(super) fn due(&self, now: Instant, waiting: usize) -> Option<Instant> {
         let due = if self.gradual.is_on() {
-            let spent = self.available(waiting).is_some_and(|available| available < 1.0);
-            self.paced_at.after(if spent { self.gradual.distance(self.limit, self.window) } else { 0 })
+            self.available().filter(|available| *available < 1.0)?;
+            self.paced_at.after(self.gradual.distance(self.limit, self.window))
         } else {
-            let reset = self.reset.filter(|_| self.is_paced(waiting))?;
+            self.share().filter(|share| self.is_paced(*share, waiting))?;
+            let reset = self.reset?;
             let due = self.paced_at.after((self.distance(reset) * self.stagger) as u64);
             // Behind the reset all is new.
             due.min(self.opens_at.unwrap_or(reset))
@@ -310,7 +316,7 @@ impl Ledger {
 
     /// From one turn to the next, on average.
     fn distance(&self, reset: Instant) -> f64 {
-        let left = (self.remaining.unwrap_or(0.0) - self.spent - self.offered).max(1.0);
+        let left = (self.remaining.unwrap_or(0.0) - self.taken()).max(1.0);
         // Whole seconds and the way to the server: what would go at the last
         // moment comes too late.
         let time = reset.since(self.paced_at);
@@ -328,7 +334,7 @@ impl Ledger {
 
     /// Whether a call that spends `cost` of this meter's unit fits at `now`.
     /// `cost` is `None` if the call does not say.
-    pub(super) fn fit(&self, cost: Option<f64>, waiting: usize) -> Fit {
+    pub(super) fn fit(&self, cost: Option<f64>) -> Fit {
         if let (Some(cost), Some(limit)) = (cost, self.limit)
             && cost > limit
             && limit >= 1.0
@@ -337,7 +343,7 @@ impl Ledger {
         {
             return Fit::Never;
         }
-        let Some(available) = self.available(waiting) else { return Fit::Unknown };
+        let Some(available) = self.available() else { return Fit::Unknown };
         if self.gradual.is_on() {
             return Fit::Fits;
         }
@@ -359,12 +365,9 @@ impl Ledger {
     /// window, and what is left is unknown again. If calls were held back by
     /// it, the next answer is asked for by one request alone.
     pub(super) fn refresh(&mut self, now: Instant, last: u64, policy: &Policy) {
-        if self.reset.is_some_and(|reset| now >= reset) && !self.is_blocking() {
-            let shared = self.sharing.is_learned(self.counted());
-            self.expire(shared && policy.respect, last);
-        } else if self.opens_at.is_some_and(|opens_at| now >= opens_at) {
-            let shared = self.sharing.is_learned(self.counted());
-            let exhausted = (self.is_blocking() || shared) && policy.respect;
+        let came = |at: Option<Instant>| at.is_some_and(|at| now >= at);
+        if came(self.reset) && !self.is_blocking() || came(self.opens_at) {
+            let exhausted = (self.is_blocking() || self.is_shared()) && policy.respect;
             self.expire(exhausted, last);
         }
     }
@@ -379,7 +382,7 @@ impl Ledger {
 
     /// Whether it holds calls back.
     fn is_blocking(&self) -> bool {
-        self.available(0).is_some_and(|available| available < 1.0)
+        self.available().is_some_and(|available| available < 1.0)
     }
 
     fn expire(&mut self, exhausted: bool, last: u64) {
@@ -402,7 +405,7 @@ impl Ledger {
     /// Answers without a reading for some time: too little left for that cost,
     /// no reset, and no answer on its way. Only a request can tell.
     pub(super) fn starve(&mut self, now: Instant, cost: Option<f64>, policy: &Policy) {
-        let short = self.is_blocking() || matches!(self.fit(cost, 0), Fit::Spent { .. });
+        let short = self.is_blocking() || matches!(self.fit(cost), Fit::Spent { .. });
         if short && self.opens_at.is_none() && !self.is_awaiting() {
             self.opens_at = Some(self.blind_until(now, policy));
         }
@@ -564,8 +567,7 @@ impl Ledger {
             // All that were surely counted by then are behind the anchor.
             let own = self.log.back().is_some_and(|entry| entry.seq >= seq && !entry.answered);
             let unsure = self.unanswered as u64 - u64::from(own && self.unanswered > 0);
-            let counted = self.sends.saturating_sub(unsure);
-            self.sharing.anchor(remaining, counted);
+            self.sharing.anchor(remaining, self.sends.saturating_sub(unsure));
         } else {
             self.sharing.observe(remaining);
         }

@@ -10,7 +10,7 @@ use super::gate::{Gate, Shut};
 use super::journal::Journal;
 use super::ledger::{Fit, Ledger, Policy};
 use super::queue::{CLAIM_LEASE, Pass, Queue};
-use super::window::{GROWTH, Window};
+use super::window::Window;
 use crate::bucket::TokenBucket;
 use crate::config::{Config, Pace};
 use crate::decision::Reason;
@@ -113,6 +113,18 @@ pub(super) struct Block {
     scope_wide: bool,
     /// The meters that it shares with other routes.
     meters: u64,
+}
+
+impl Block {
+    /// Until then, by nobody's order and for this call alone.
+    fn new(kind: Kind, reason: Reason, until: Instant, asked_until: Instant) -> Self {
+        Self { kind, reason, until, asked_until, asked: None, episode: None, meter: None, scope_wide: false, meters: 0 }
+    }
+
+    /// The same for every route.
+    fn everywhere(self) -> Self {
+        Self { scope_wide: true, ..self }
+    }
 }
 
 /// What kind of thing is waited for, the most lasting last.
@@ -283,7 +295,7 @@ impl Scope {
                     obstacle.gate(now, &ledger.gate, shut, limit, self.rtt, Some(meter as u16));
                 }
                 if desk.config.respect_remaining {
-                    let fit = ledger.fit(call.cost(ledger.unit()), waiting);
+                    let fit = ledger.fit(call.cost(ledger.unit()));
                     known |= fit != Fit::Unknown && ledger.counts_requests();
                     early |= ledger.is_early(out);
                     obstacle.meter(now, ledger, fit, limit, meter as u16);
@@ -309,28 +321,27 @@ impl Scope {
         if !self.window.capacity_allows(now, out) {
             obstacle.slot(now, now.after(SLOT_POLL));
         } else if early && !probing && !self.window.first_flight_allows(now, out) {
-            obstacle.slot(now, self.window.next_doubling().unwrap_or(now.after(SLOT_POLL)).min(now.after(SLOT_POLL)));
+            obstacle.slot(now, self.flight_grows(now));
         } else if !known && !probing {
             let mut allowed = self.gate.budget.allows(now, out, offered);
-            let flight = desk.config.first_flight;
-            let mut patient = self.gate.budget.has_time(flight, GROWTH, self.rtt);
+            let mut patient = self.gate.budget.has_time(&self.window, self.rtt);
             for meter in bits(mask) {
                 let budget = &mut self.meters[meter].gate.budget;
-                patient &= budget.has_time(flight, GROWTH, self.rtt);
+                patient &= budget.has_time(&self.window, self.rtt);
                 match budget.allows(now, out, offered) {
                     Some(false) => allowed = Some(false),
                     Some(true) => allowed = allowed.or(Some(true)),
                     None => {}
                 }
             }
-            // A quota that slides comes back as it was taken: at once for
-            // fixed windows, in growing flights for sliding ones.
+            // Whether it slides is not known. If it does, it comes back as it
+            // was taken: in growing flights.
             if allowed == Some(true) && patient {
                 allowed = Some(self.window.first_flight_allows(now, out));
             }
             if !allowed.unwrap_or_else(|| self.window.first_flight_allows(now, out)) {
-                let next = if allowed.is_none() { self.window.next_doubling() } else { None };
-                obstacle.slot(now, next.unwrap_or(now.after(SLOT_POLL)).min(now.after(SLOT_POLL)));
+                let until = if allowed.is_none() { self.flight_grows(now) } else { now.after(SLOT_POLL) };
+                obstacle.slot(now, until);
             }
         }
         match obstacle.0 {
@@ -338,6 +349,12 @@ impl Scope {
             None if probing => Ok(Reason::Probing),
             None => Ok(Reason::Ready),
         }
+    }
+
+    /// When to ask again whether the first flight has grown.
+    fn flight_grows(&self, now: Instant) -> Instant {
+        let poll = now.after(SLOT_POLL);
+        self.window.next_doubling().map_or(poll, |next| next.min(poll))
     }
 
     /// Gives their turn to as many as may go, in order of rank.
@@ -618,17 +635,7 @@ impl Scope {
     pub(super) fn turn(&self, now: Instant) -> Block {
         let until = self.queue.first_offer().map_or(now.after(CLAIM_LEASE), |(since, _)| since.after(CLAIM_LEASE));
         let until = until.max(now.after(MILLISECOND));
-        Block {
-            kind: Kind::Turn,
-            reason: Reason::Queued,
-            until,
-            asked_until: now,
-            asked: None,
-            episode: None,
-            meter: None,
-            scope_wide: true,
-            meters: 0,
-        }
+        Block::new(Kind::Turn, Reason::Queued, until, now).everywhere()
     }
 
     /// The call leaves the scope, wherever it stands.
@@ -859,44 +866,17 @@ impl Obstacle {
             Some(wait) => (Kind::Pace, Reason::Pacing, now.after(nanos(wait))),
             None => (Kind::Never, Reason::Exceeded, now),
         };
-        self.add(Block {
-            kind,
-            reason,
-            until,
-            asked_until: until,
-            asked: None,
-            episode: None,
-            meter: None,
-            scope_wide: meters == u64::MAX,
-            meters: if meters == u64::MAX { 0 } else { meters },
-        });
+        let block = Block::new(kind, reason, until, until);
+        self.add(if meters == u64::MAX { block.everywhere() } else { Block { meters, ..block } });
     }
 
     fn due(&mut self, until: Instant, meter: u16) {
-        self.add(Block {
-            kind: Kind::Pace,
-            reason: Reason::Pacing,
-            until,
-            asked_until: until,
-            asked: None,
-            episode: None,
-            meter: Some(meter),
-            scope_wide: false,
-            meters: 1 << meter,
-        });
+        let block = Block::new(Kind::Pace, Reason::Pacing, until, until);
+        self.add(Block { meter: Some(meter), meters: 1 << meter, ..block });
     }
 
     fn slot(&mut self, now: Instant, until: Instant) {
-        self.add(Block {
-            kind: Kind::Slot,
-            reason: Reason::InFlightFull,
-            until: until.max(now.after(MILLISECOND)),
-            asked_until: now,
-            asked: None,
-            episode: None,
-            meter: None,
-            scope_wide: true,
-            meters: 0,
-        });
+        let until = until.max(now.after(MILLISECOND));
+        self.add(Block::new(Kind::Slot, Reason::InFlightFull, until, now).everywhere());
     }
 }

@@ -13,7 +13,9 @@ const CLIMB: f64 = 10.0;
 /// refusal is read, all that was accepted has been answered: the flight that
 /// overshoots is the first one plus this share of what was accepted. A larger
 /// share finds the end of a large quota in fewer round trips.
-pub(super) const GROWTH: f64 = 1.0 / 3.0;
+const GROWTH: f64 = 1.0 / 3.0;
+/// What is so many times a first flight needs no others before it.
+const LITTLE_MORE: f64 = 2.0;
 /// The first few answers add one each.
 const FIRST_STEPS: u32 = 4;
 /// A capacity that kept nobody back for so long is forgotten.
@@ -106,6 +108,13 @@ impl Window {
             }
         }
         in_flight < self.open
+    }
+
+    /// In how many round trips the first flight grows to `count`; `None` if
+    /// that is little more than the first flight.
+    pub(super) fn flights_to(&self, count: u32) -> Option<f64> {
+        let ratio = f64::from(count) / f64::from(self.first_flight.max(1));
+        (ratio > LITTLE_MORE).then(|| ratio.ln() / GROWTH.ln_1p())
     }
 
     /// When the first flight doubles next.

@@ -239,3 +239,36 @@ fn crowd(limiter: &Limiter) {
         accept_with(&call, now, &[("Server", "x")]);
     }
 }
+
+/// What each of `count` takes that stay.
+fn bytes_of_each<T>(count: u64, make: impl Fn(u64) -> T) -> isize {
+    let before = live();
+    let kept: Vec<T> = (0..count).map(make).collect();
+    let bytes = (live() - before) / count as isize;
+    drop(kept);
+    bytes
+}
+
+#[test]
+fn a_scope_with_a_meter_takes_less_than_eight_kibibytes() {
+    let limiter = limiter(json!({}));
+    let bytes = bytes_of_each(500, |index| {
+        let call = sent_to(&limiter, at(0.0), &format!("https://host-{index}.example.com/"));
+        accept_with(&call, at(0.0), &[("X-RateLimit-Remaining", "5"), ("X-RateLimit-Limit", "9")]);
+    });
+    println!("{bytes} bytes for each scope");
+    assert!(bytes < 8 << 10, "{bytes} bytes");
+}
+
+#[test]
+fn a_waiting_call_takes_less_than_a_kibibyte() {
+    let limiter = limiter(json!({}));
+    hold(&sent(&limiter, at(0.0)), at(0.0), 30);
+    let bytes = bytes_of_each(10_000, |_| {
+        let call = begin(&limiter, at(0.0));
+        slept(&call.poll(at(0.0)));
+        call
+    });
+    println!("{bytes} bytes for each waiting call");
+    assert!(bytes < 1 << 10, "{bytes} bytes");
+}

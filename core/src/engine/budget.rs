@@ -14,6 +14,9 @@ use crate::time::Instant;
 /// its beginning.
 const PATIENCE: f64 = 12.0;
 
+/// Cycles that differ by no more than this share accepted the same quota.
+const SAME: u32 = 20;
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Budget {
     /// Requests accepted in the last full cycle.
@@ -30,6 +33,9 @@ pub(super) struct Budget {
     /// In flight beyond what is learned; grows slowly while nothing is
     /// refused.
     beyond: f64,
+    /// Whether the last two cycles accepted as many: then it is a quota, and
+    /// no rate that goes on giving.
+    settled: bool,
 }
 
 impl Budget {
@@ -76,6 +82,7 @@ impl Budget {
         // Without a cycle before, what was accepted is only the rest of a
         // window, yet it is the best guess there is.
         if self.accepted > 0 {
+            self.settled = self.learned.is_some_and(|learned| self.accepted.abs_diff(learned) <= learned / SAME);
             self.learned = Some(self.accepted);
             self.period = self.since.map_or(0, |since| now.since(since));
         }
@@ -84,9 +91,10 @@ impl Budget {
         self.sent = 1;
     }
 
-    /// As many in flight as the long-run rate needs at that round trip.
+    /// As many in flight as the long-run rate needs at that round trip; one,
+    /// if it is no rate.
     pub(super) fn set_beyond(&mut self, rtt: u64) {
-        let learned = f64::from(self.learned.unwrap_or(0));
+        let learned = if self.settled { 0.0 } else { f64::from(self.learned.unwrap_or(0)) };
         self.beyond = (learned * rtt as f64 / self.period.max(1) as f64).ceil().clamp(1.0, learned.max(1.0));
     }
 }

@@ -16,9 +16,10 @@ use core::time::Duration;
 
 use super::CallId;
 use super::budget::Budget;
+use super::recovery::{Recovery, Search};
 use crate::backoff::Backoff;
 use crate::decision::Reason;
-use crate::time::{Instant, MILLISECOND, SECOND};
+use crate::time::{Instant, MILLISECOND, SECOND, nanos};
 
 /// No wait is shorter: neither a zero from the server nor a small draw.
 pub(super) const FLOOR: u64 = 50 * MILLISECOND;
@@ -43,8 +44,7 @@ pub(super) struct Gate {
     step: u32,
     previous: u64,
     episode: Option<Instant>,
-    /// How long the last two holds of unknown length turned out to be.
-    recoveries: [u64; 2],
+    recovery: Recovery,
     /// The draw of this hold's jitter, in [0, 1).
     jitter: f64,
     rng: fastrand::Rng,
@@ -77,22 +77,14 @@ pub(super) enum Pause {
     /// The server said "now", or a time in the past.
     Zero,
     /// The server gave none; its documentation may name a first one.
-    Unknown { first: Option<u64>, haste: Haste },
-}
-
-/// How soon to try again where the server gave no wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Haste {
-    /// As the backoff draws.
-    Alone,
-    /// Others wait: gaps need not grow faster than the time that has passed.
-    Crowd,
-    /// The next attempt is the call's last: it is made as late as the backoff
-    /// allows.
-    Last,
-    /// The server may only have been full: at the latest after that, when
-    /// those in flight have been answered.
-    Suspect(u64),
+    Unknown {
+        first: Option<u64>,
+        /// How often the refused call may be sent again.
+        chances: Option<u32>,
+        /// Where the server may only have been full: when those in flight have
+        /// been answered.
+        soon: Option<u64>,
+    },
 }
 
 impl Gate {
@@ -107,7 +99,7 @@ impl Gate {
             step: 0,
             previous: 0,
             episode: None,
-            recoveries: [0; 2],
+            recovery: Recovery::default(),
             jitter: 0.0,
             rng,
             budget: Budget::default(),
@@ -178,6 +170,7 @@ impl Gate {
         if fresh {
             if self.episode.is_none() {
                 self.episode = Some(now);
+                self.recovery.begin();
             }
             self.jitter = self.rng.f64();
         }
@@ -195,7 +188,7 @@ impl Gate {
                 let wait = first.saturating_mul(1 << self.step.min(16));
                 (wait, (wait / JITTER_SHARE).min(JITTER_MAX))
             }
-            Pause::Unknown { first: None, haste } => (self.draw_pause(now, backoff, haste), 0),
+            Pause::Unknown { first: None, chances, soon } => (self.draw_pause(now, backoff, chances, soon), 0),
         };
         if fresh {
             self.step = self.step.saturating_add(1);
@@ -219,32 +212,19 @@ impl Gate {
     }
 
     /// A wait that nobody asked for.
-    fn draw_pause(&mut self, now: Instant, backoff: &Backoff, haste: Haste) -> u64 {
-        let draw = backoff.delay(self.step, Duration::from_nanos(self.previous), self.rng.f64());
-        let mut wait = crate::time::nanos(draw);
+    fn draw_pause(&mut self, now: Instant, backoff: &Backoff, chances: Option<u32>, soon: Option<u64>) -> u64 {
+        let unit = self.rng.f64();
         let elapsed = self.episode.map_or(0, |since| now.since(since));
-        let base = crate::time::nanos(backoff.base());
-        match haste {
-            Haste::Last => wait = self.ceiling(backoff, self.step),
-            Haste::Suspect(soon) if self.step == 0 => wait = wait.min(soon),
-            Haste::Crowd if elapsed < base.saturating_mul(4) && matches!(backoff, Backoff::Full { .. }) => {
-                let (ceiling, enough) = (self.ceiling(backoff, self.step), elapsed.max(base));
-                if enough < ceiling {
-                    wait = (wait as f64 * enough as f64 / ceiling as f64) as u64;
-                }
-            }
-            _ => {}
+        if self.step > 0 {
+            self.recovery.refused(elapsed);
         }
-        // Twice it took about as long: early tries would be in vain.
-        let [a, b] = self.recoveries;
-        let (short, long) = (a.min(b), a.max(b));
-        if short > 0 && long < short / 2 * 3 {
-            let left = short.saturating_sub(elapsed);
-            if left > FLOOR {
-                wait = wait.clamp(left / 5 * 3, left);
-            }
-        }
-        wait.max(FLOOR)
+        let wait = if let Backoff::Full { .. } = backoff {
+            let search = Search { elapsed, chances, ceiling: self.ceiling(backoff, self.step) };
+            self.recovery.pause(search, backoff, unit)
+        } else {
+            nanos(backoff.delay(self.step, Duration::from_nanos(self.previous), unit))
+        };
+        soon.filter(|_| self.step == 0).map_or(wait, |soon| wait.min(soon)).max(FLOOR)
     }
 
     /// Cuts the hold at `end`, for callers who chose to clamp.
@@ -301,7 +281,7 @@ impl Gate {
             && !self.asked
             && let Some(since) = self.episode
         {
-            self.recoveries = [self.recoveries[1], now.since(since)];
+            self.recovery.ended(now.since(since));
         }
         self.end_episode(seq);
         if opened {
@@ -333,7 +313,7 @@ impl Gate {
     }
 
     fn ceiling(&self, backoff: &Backoff, step: u32) -> u64 {
-        crate::time::nanos(backoff.base()).saturating_mul(1 << step.min(30)).min(crate::time::nanos(backoff.cap()))
+        nanos(backoff.base()).saturating_mul(1 << step.min(30)).min(nanos(backoff.cap()))
     }
 }
 

@@ -35,6 +35,7 @@ mod journal;
 mod ledger;
 mod queue;
 mod readings;
+mod recovery;
 mod refusals;
 mod scope;
 mod scopes;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::call::{CallState, LastRefusal, Phase};
-use super::gate::{FLOOR, Haste, Pause};
+use super::gate::{FLOOR, Pause};
 use super::scope::{Desk, Scope, bits, event};
 use super::waits::{Overrun, details};
 use super::{CallId, Engine, GONE, raise};
@@ -31,8 +31,8 @@ struct Refused {
     asked: Option<u64>,
     first: Option<u64>,
     status: u16,
-    /// Whether the call has one attempt left.
-    last_chance: bool,
+    /// How often the call may be sent again.
+    chances: Option<u32>,
 }
 
 impl Engine {
@@ -130,7 +130,7 @@ impl Engine {
         if asked > 0 && !is_past_cap(&self.config, asked) {
             let seq = self.scopes[scope].seq.max(1);
             let refused =
-                Refused { target: scope, seq, held: 0, asked: Some(asked), first: None, status, last_chance: false };
+                Refused { target: scope, seq, held: 0, asked: Some(asked), first: None, status, chances: None };
             self.hold(now, &refused);
         }
     }
@@ -252,10 +252,11 @@ impl Engine {
         for meter in carried {
             self.scopes[target].meters[*meter as usize].refused_with(now, explicit);
         }
-        let last_chance = self.calls.get(id).is_some_and(|call| Some(call.refused + 1) == self.config.max_attempts);
+        let sent = self.calls.get(id).map_or(0, |call| call.refused);
+        let chances = self.config.max_attempts.map(|max| max.saturating_sub(sent));
         // To another scope's gate it is as if sent last.
         let seq = if elsewhere { self.scopes[target].seq.max(1) } else { seq };
-        let refused = Refused { target, seq, held, asked, first, status, last_chance };
+        let refused = Refused { target, seq, held, asked, first, status, chances };
         if self.desk_holds() && !full {
             if past {
                 self.leave_open(now, id, &refused);
@@ -375,25 +376,17 @@ impl Engine {
 
     /// Holds the gates that the refusal concerns.
     fn hold(&mut self, now: Instant, refused: &Refused) {
-        let Refused { target, seq, held, asked, first, status, last_chance } = *refused;
+        let Refused { target, seq, held, asked, first, status, chances } = *refused;
         let backoff = self.config.backoff;
         let cap = self.config.max_retry_after.map(nanos);
         let clamp = cap.filter(|_| self.config.beyond_max == BeyondMax::Clamp);
         let (home, mut desk) = self.at(target);
         let last = home.seq;
-        let haste = if last_chance {
-            Haste::Last
-        } else if home.window.suspects(seq) {
-            Haste::Suspect(home.rtt.saturating_mul(2))
-        } else if home.queue.is_waiting() {
-            Haste::Crowd
-        } else {
-            Haste::Alone
-        };
+        let soon = home.window.suspects(seq).then(|| home.rtt.saturating_mul(2));
         let pause = match asked {
             Some(0) => Pause::Zero,
             Some(wait) => Pause::Asked(wait),
-            None => Pause::Unknown { first, haste },
+            None => Pause::Unknown { first, chances, soon },
         };
         let meters: Vec<Option<u16>> =
             if held == 0 { vec![None] } else { bits(held).map(|meter| Some(meter as u16)).collect() };

@@ -38,6 +38,8 @@ pub(super) struct Gate {
     asked_until: Instant,
     /// Whether the server asked for it; else it is a backoff.
     asked: bool,
+    /// Whether the server's waits end early: it rounds seconds down.
+    rounds_down: bool,
     single: bool,
     probe: Option<Probe>,
     epoch: u64,
@@ -93,6 +95,7 @@ impl Gate {
             until: Instant::default(),
             asked_until: Instant::default(),
             asked: false,
+            rounds_down: false,
             single: false,
             probe: None,
             epoch: 0,
@@ -174,6 +177,10 @@ impl Gate {
             }
             self.jitter = self.rng.f64();
         }
+        // Less than a second is left of a wait that is over.
+        if pause == Pause::Zero && self.asked && !self.is_held(now) && now.since(self.asked_until) < SECOND {
+            self.rounds_down = true;
+        }
         let (asked, jitter) = match pause {
             Pause::Asked(wait) => (wait.max(FLOOR), (wait / JITTER_SHARE).min(JITTER_MAX)),
             Pause::Zero if self.step == 0 || !fresh => (FLOOR, FLOOR / 2),
@@ -198,7 +205,9 @@ impl Gate {
             self.probe = None;
         }
         let asked_until = now.after(asked);
-        let until = asked_until.after((jitter as f64 * self.jitter) as u64);
+        let rest =
+            if self.rounds_down && matches!(pause, Pause::Asked(wait) if wait % SECOND == 0) { SECOND } else { 0 };
+        let until = asked_until.after(rest + (jitter as f64 * self.jitter) as u64);
         let extended = until > self.until;
         if extended {
             if !self.is_held(now) {
@@ -227,7 +236,7 @@ impl Gate {
         soon.filter(|_| self.step == 0).map_or(wait, |soon| wait.min(soon)).max(FLOOR)
     }
 
-    /// Cuts the hold at `end`, for callers who chose to clamp.
+    /// Cuts the hold at `end`.
     pub(super) fn clamp(&mut self, end: Instant) {
         self.until = self.until.min(end);
         self.asked_until = self.asked_until.min(end);

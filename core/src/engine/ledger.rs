@@ -13,7 +13,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use super::gate::{Gate, jitter};
+use super::gate::{FLOOR, Gate, jitter};
 use super::gradual::Gradual;
 use super::sharing::Sharing;
 use crate::backoff::Backoff;
@@ -155,8 +155,9 @@ pub(super) enum Fit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub(super) backoff: Backoff,
-    /// The cap on a wait, where waits beyond it are clamped.
-    pub(super) clamp: Option<u64>,
+    /// The cap on a wait, and whether waits beyond it are clamped.
+    pub(super) cap: Option<u64>,
+    pub(super) clamp: bool,
     /// Whether a spent meter holds anybody.
     pub(super) respect: bool,
     /// How many clients share what is left.
@@ -413,9 +414,9 @@ impl Ledger {
 
     fn blind_until(&mut self, now: Instant, policy: &Policy) -> Instant {
         let unit = self.gate.draw();
-        let draw = nanos(policy.backoff.delay(self.blind, Duration::ZERO, unit)).max(super::gate::FLOOR);
+        let draw = nanos(policy.backoff.delay(self.blind, Duration::ZERO, unit)).max(FLOOR);
         self.blind = self.blind.saturating_add(1);
-        now.after(self.window.map_or(draw, |window| draw.min(window.max(super::gate::FLOOR))))
+        now.after(self.window.map_or(draw, |window| draw.min(window.max(FLOOR))))
     }
 
     /// Would this reading contradict what the meter knows?
@@ -588,10 +589,10 @@ impl Ledger {
             }
             None => self.blind_until(now, policy),
         };
-        Some(match policy.clamp {
-            Some(cap) => opens_at.min(now.after(cap)),
-            None => opens_at,
-        })
+        let Some(cap) = policy.cap else { return Some(opens_at) };
+        // A reset past the cap that is not clamped makes each caller raise.
+        let asked = self.reset.filter(|_| !policy.clamp).unwrap_or_default();
+        Some(opens_at.min(asked.max(now.after(cap.max(FLOOR)))))
     }
 
     /// The reading moved from the request `old` to `new`: what lies between

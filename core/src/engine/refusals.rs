@@ -379,7 +379,6 @@ impl Engine {
         let Refused { target, seq, held, asked, first, status, chances } = *refused;
         let backoff = self.config.backoff;
         let cap = self.config.max_retry_after.map(nanos);
-        let clamp = cap.filter(|_| self.config.beyond_max == BeyondMax::Clamp);
         let (home, mut desk) = self.at(target);
         let last = home.seq;
         let soon = home.window.suspects(seq).then(|| home.rtt.saturating_mul(2));
@@ -397,10 +396,10 @@ impl Engine {
                 None => &mut home.gate,
             };
             let changed = gate.hold(now, seq.max(1), last, pause, &backoff);
-            // A wait of ours is never longer than what the user allows.
-            let own = matches!(pause, Pause::Unknown { .. }).then_some(cap).flatten();
-            if let Some(cap) = clamp.or(own) {
-                gate.clamp(now.after(cap));
+            // A server's wait past the cap is here only to be clamped: what is
+            // cut off any other is what was added to it, or a wait of ours.
+            if let Some(cap) = cap {
+                gate.clamp(now.after(cap.max(FLOOR)));
             }
             if changed {
                 changed_gates.push(meter);

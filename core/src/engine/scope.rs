@@ -85,10 +85,8 @@ impl Desk<'_> {
     pub(super) fn policy(&self) -> Policy {
         Policy {
             backoff: self.config.backoff,
-            clamp: match self.config.beyond_max {
-                crate::BeyondMax::Clamp => self.config.max_retry_after.map(nanos),
-                crate::BeyondMax::Raise => None,
-            },
+            cap: self.config.max_retry_after.map(nanos),
+            clamp: self.config.beyond_max == crate::BeyondMax::Clamp,
             respect: self.config.respect_remaining && self.holds(),
             processes: self.config.processes,
         }

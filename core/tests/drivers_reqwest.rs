@@ -13,7 +13,7 @@ use http::request::Parts;
 use http_body_util::{BodyExt, Channel, channel::Sender};
 use rampmeter::driver::ManualClock;
 use rampmeter::reqwest_middleware::{CallOptions, RateLimitMiddleware};
-use rampmeter::{Config, Error, Limiter, Now, OnExhausted};
+use rampmeter::{Config, Error, LOCAL_REFUSAL_HEADER, LOCAL_REFUSAL_STATUS, Limiter, Now, OnExhausted};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 
 /// A server that is stopped when it is dropped.
@@ -232,6 +232,28 @@ async fn a_call_that_cannot_wait_for_its_turn_raises_an_error_of_the_limiter() {
     let error = limited(rig.client.get(server.url("/")).with_extension(hurried).send().await.unwrap_err());
     let Error::Exceeded(error) = error else { panic!("another error: {error}") };
     assert_eq!(error.limit_name, "deadline");
+    assert_eq!(server.hits().len(), 1);
+    rig.clock.advance(Duration::from_secs(31));
+    assert_eq!(held.await.unwrap().unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_wait_that_does_not_fit_is_a_marked_429_if_asked_for() {
+    let server = Server::start(|number, _| match number {
+        1 => answer(429, &[("retry-after", "30")], ""),
+        _ => answer(200, &[], ""),
+    })
+    .await;
+    let rig = Rig::with(Config::default(), |middleware| middleware.local_refusal(true));
+    let held = tokio::spawn(rig.client.get(server.url("/")).send());
+    eventually("the gate is held", || rig.waiting() == 1).await;
+    let hurried = CallOptions::new().deadline(Duration::from_secs(10));
+    let response = rig.client.get(server.url("/hurried")).with_extension(hurried).send().await.unwrap();
+    assert_eq!(response.status().as_u16(), LOCAL_REFUSAL_STATUS);
+    assert_eq!(response.url().as_str(), server.url("/hurried"));
+    assert_eq!(response.headers()[LOCAL_REFUSAL_HEADER], "deadline");
+    assert!(["30", "31"].contains(&response.headers()["retry-after"].to_str().unwrap()));
+    assert!(response.text().await.unwrap().contains("deadline"));
     assert_eq!(server.hits().len(), 1);
     rig.clock.advance(Duration::from_secs(31));
     assert_eq!(held.await.unwrap().unwrap().status(), 200);

@@ -8,17 +8,20 @@ use std::sync::Arc;
 
 use ::reqwest_middleware::{Error, Middleware, Next, Result};
 use http::Extensions;
-use reqwest::{Request, Response};
+use http::header::RETRY_AFTER;
+use reqwest::{Request, Response, ResponseBuilderExt};
 
 use self::body::{IDLE, OpenBodies, detach, peek, watch};
 use super::asynchronous::{Timer, TokioTimer, turn};
 use super::run::{Run, Turn};
 use super::{Failure, Reply, RunError};
 use crate::config::OnExhausted;
+use crate::error::RateLimitExceeded;
 use crate::head::{FailureKind, Headers};
 use crate::keys;
 use crate::limiter::{Call, Limiter};
-use crate::time::{Now, nanos};
+use crate::refusal::{LOCAL_REFUSAL_HEADER, LOCAL_REFUSAL_STATUS};
+use crate::time::{Now, SECOND, nanos};
 
 mod body;
 mod options;
@@ -63,6 +66,7 @@ pub struct RateLimitMiddleware<T = TokioTimer> {
     limiter: Limiter,
     timer: T,
     on_exhausted: OnExhausted,
+    local_refusal: bool,
     scope: Option<Arc<Namer>>,
     route: Option<Arc<Namer>>,
     cached: Option<Arc<Judge>>,
@@ -85,6 +89,7 @@ impl<T: Timer> RateLimitMiddleware<T> {
             limiter,
             timer,
             on_exhausted: OnExhausted::Return,
+            local_refusal: false,
             scope: None,
             route: None,
             cached: None,
@@ -98,6 +103,17 @@ impl<T: Timer> RateLimitMiddleware<T> {
     #[must_use]
     pub fn on_exhausted(mut self, policy: OnExhausted) -> Self {
         self.on_exhausted = policy;
+        self
+    }
+
+    /// Whether a wait that does not fit, for which there is no response, is
+    /// answered with one that is made here instead of raised: a
+    /// [`LOCAL_REFUSAL_STATUS`](crate::LOCAL_REFUSAL_STATUS) marked by the
+    /// header [`LOCAL_REFUSAL_HEADER`](crate::LOCAL_REFUSAL_HEADER), for callers
+    /// who know how to handle a server's.
+    #[must_use]
+    pub fn local_refusal(mut self, wanted: bool) -> Self {
+        self.local_refusal = wanted;
         self
     }
 
@@ -183,6 +199,7 @@ impl<T: Timer> RateLimitMiddleware<T> {
     /// Hands the outcome to the caller.
     fn end(
         &self,
+        asked: reqwest::Url,
         mut run: Run<Received, Error>,
         outcome: core::result::Result<Received, RunError<Error>>,
     ) -> Result<Response> {
@@ -196,6 +213,7 @@ impl<T: Timer> RateLimitMiddleware<T> {
         };
         match run.end(outcome) {
             Ok((received, call)) => Ok(watch(received.response, call, &self.open, &self.timer)),
+            Err(RunError::Limited(crate::Error::Exceeded(error))) if self.local_refusal => made_here(asked, &error),
             Err(RunError::Limited(error)) => Err(Error::middleware(error)),
             Err(RunError::Failed(error)) => Err(error),
         }
@@ -235,7 +253,7 @@ impl<T: Timer> Middleware for RateLimitMiddleware<T> {
             }
         };
         entered.leave(extensions);
-        self.end(run, outcome)
+        self.end(asked, run, outcome)
     }
 }
 
@@ -249,6 +267,16 @@ impl<T: fmt::Debug> fmt::Debug for RateLimitMiddleware<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimitMiddleware").field("timer", &self.timer).finish_non_exhaustive()
     }
+}
+
+/// The response to a request whose wait does not fit.
+fn made_here(asked: reqwest::Url, error: &RateLimitExceeded) -> Result<Response> {
+    let mut made = http::Response::builder().url(asked).status(LOCAL_REFUSAL_STATUS);
+    made = made.header(LOCAL_REFUSAL_HEADER, error.limit_name);
+    if let Some(wait) = error.available_in.or(error.retry_after) {
+        made = made.header(RETRY_AFTER, nanos(wait).div_ceil(SECOND));
+    }
+    made.body(error.to_string()).map(Response::from).map_err(Error::middleware)
 }
 
 /// A response, and what was read of its body for the engine.

@@ -177,6 +177,14 @@ def test_a_local_refusal_is_a_marked_429(bench: Bench, clock: ManualClock) -> No
     assert 60 <= int(response.headers["retry-after"]) <= 62
 
 
+def test_a_refusal_for_good_that_is_to_be_raised_is_no_local_one(bench: Bench) -> None:
+    body = b'{"error": {"retry": false, "message": "plan ended"}}'
+    script = Script(bench, (429, {"content-type": "application/json"}, body))
+    transport = bench.transport(Limiter(), bench.mock(script), on_exhausted="raise", local_refusal=True)
+    with pytest.raises(rampmeter.PermanentlyRefused):
+        bench.send(transport)
+
+
 def test_a_closed_limiter_raises_the_clients_error_too(bench: Bench) -> None:
     limiter = Limiter()
     limiter.close()

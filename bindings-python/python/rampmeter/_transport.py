@@ -120,10 +120,10 @@ class Body:
         """The response for a decision to raise, or the raise."""
         error = decision.error
         assert error is not None
-        refused = isinstance(error, (RateLimitExceeded, PermanentlyRefused))
-        if refused and response is not None and self._returns:
+        exceeded = isinstance(error, RateLimitExceeded)
+        if response is not None and self._returns and (exceeded or isinstance(error, PermanentlyRefused)):
             return response
-        if refused and self._local_refusal:
+        if exceeded and self._local_refusal:
             return self._made_here(error)
         own_kind = self._errors.get(type(error))
         if own_kind is not None:
@@ -133,8 +133,8 @@ class Body:
         raise error from failure
 
     def _made_here(self, error: Any) -> Any:
-        headers = {LOCAL_REFUSAL: error.limit_name or type(error).__name__}
-        wait = error.retry_after if error.retry_after is not None else error.available_in
+        headers = {LOCAL_REFUSAL: error.limit_name}
+        wait = error.retry_after if error.available_in is None else error.available_in
         if wait is not None:
             headers["Retry-After"] = str(math.ceil(wait))
         return self._http.Response(_core.LOCAL_REFUSAL_STATUS, headers=headers, text=str(error))

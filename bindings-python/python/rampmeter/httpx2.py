@@ -74,8 +74,8 @@ class RateLimitTransport(_transport.SyncBody, httpx2.BaseTransport):
     An exhausted or permanent refusal is returned as the response that it is,
     unless ``on_exhausted="raise"`` is set here or for the limiter. What has no response (a wait that
     does not fit, a closed limiter) is raised as an error that is ours and also
-    an ``httpx2.TransportError``; with ``local_refusal=True`` it is a 429 that
-    is made here and marked by the header ``LOCAL_REFUSAL``. ``scope`` and
+    an ``httpx2.TransportError``; with ``local_refusal=True`` a wait that does not
+    fit is a 429 that is made here and marked by the header ``LOCAL_REFUSAL``. ``scope`` and
     ``route`` name who is limited and what the server meters alike, as text or
     as functions of the request.
     """
